@@ -1,0 +1,243 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Parse reads one entry from a line with its final newline. It checks the
+// form, that the hash is the head's, and nothing about neighbours; the body's
+// bytes are checked by CheckBody. An entry that a newer build wrote comes back
+// with Newer set. The error is an *EntryError and never holds the line's text.
+func Parse(line []byte) (Entry, error) {
+	e := Entry{Raw: line}
+	if len(line) == 0 || line[len(line)-1] != '\n' {
+		return e, &EntryError{Rev: -1, Why: "it is cut short"}
+	}
+	if len(line) > MaxEntry {
+		return e, &EntryError{Rev: -1, Why: "it is larger than an entry can be"}
+	}
+	if !e.split(line[:len(line)-1]) {
+		return e, &EntryError{Rev: -1, Why: "it is not an entry"}
+	}
+	if err := e.parseHead(); err != nil {
+		return e, err
+	}
+	if e.Hash != hexSum(e.HeadRaw) {
+		return e, &EntryError{Rev: e.Rev, Why: "its hash is not that of its head"}
+	}
+	return e, nil
+}
+
+// split takes the outer object apart without decoding anything: exactly
+// {"head":…,"body":…,"hash":"…","seal":"…"}, and after these only fields that a
+// newer build may have added.
+func (e *Entry) split(b []byte) bool {
+	var ok bool
+	if b, ok = bytes.CutPrefix(b, []byte(`{"head":`)); !ok {
+		return false
+	}
+	if e.HeadRaw, b, ok = cutObject(b); !ok {
+		return false
+	}
+	if b, ok = bytes.CutPrefix(b, []byte(`,"body":`)); !ok {
+		return false
+	}
+	if rest, null := bytes.CutPrefix(b, []byte("null")); null {
+		b = rest
+	} else if e.BodyRaw, b, ok = cutObject(b); !ok {
+		return false
+	}
+	if e.Hash, b, ok = cutHex(b, `,"hash":"`); !ok || len(e.Hash) != 64 {
+		return false
+	}
+	if e.Seal, b, ok = cutHex(b, `,"seal":"`); !ok || (len(e.Seal) != 64 && e.Seal != "") {
+		return false
+	}
+	if len(b) == 1 && b[0] == '}' {
+		return true
+	}
+	e.Newer = true
+	return len(b) > 1 && b[0] == ',' && json.Valid(append([]byte("{"), b[1:]...))
+}
+
+// cutObject cuts one JSON object from the front of b by its braces. It does
+// not check what is inside: the hash does.
+func cutObject(b []byte) (obj, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '{' {
+		return nil, b, false
+	}
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return b[:i+1], b[i+1:], true
+			}
+		case '"':
+			n := stringEnd(b[i+1:])
+			if n < 0 {
+				return nil, b, false
+			}
+			i += n + 1
+		}
+	}
+	return nil, b, false
+}
+
+// stringEnd is the offset of the quote that ends a string whose first byte is
+// b[0], or -1.
+func stringEnd(b []byte) int {
+	for i := 0; i < len(b); {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		q := i + n
+		esc := 0
+		for j := q - 1; j >= 0 && b[j] == '\\'; j-- {
+			esc++
+		}
+		if esc%2 == 0 {
+			return q
+		}
+		i = q + 1
+	}
+	return -1
+}
+
+func cutHex(b []byte, prefix string) (hex string, rest []byte, ok bool) {
+	b, ok = bytes.CutPrefix(b, []byte(prefix))
+	if !ok {
+		return "", b, false
+	}
+	n := bytes.IndexByte(b, '"')
+	if n < 0 || n > 64 {
+		return "", b, false
+	}
+	for _, c := range b[:n] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return "", b, false
+		}
+	}
+	return string(b[:n]), b[n+1:], true
+}
+
+func (e *Entry) parseHead() error {
+	if e.quickHead() {
+		e.Newer = e.Newer || e.V != FormatVersion || !KnownType(e.Type)
+		return nil
+	}
+	fields, ok := objectFields(e.HeadRaw)
+	if !ok {
+		return &EntryError{Rev: -1, Why: "its head is not an object with distinct fields"}
+	}
+	// The version is read before anything that a newer version may mean otherwise.
+	var v struct {
+		V   int   `json:"v"`
+		Rev int64 `json:"rev"`
+	}
+	if err := json.Unmarshal(e.HeadRaw, &v); err != nil || v.V < 1 || v.Rev < 0 {
+		return &EntryError{Rev: -1, Why: "its head has no version and revision"}
+	}
+	err := json.Unmarshal(e.HeadRaw, &e.Head)
+	if v.V > FormatVersion {
+		e.V, e.Rev, e.Newer = v.V, v.Rev, true
+		return nil
+	}
+	if err != nil {
+		return &EntryError{Rev: v.Rev, Why: "its head has a field of another type"}
+	}
+	for _, f := range fields {
+		if !strings.Contains(headFields, " "+f+" ") {
+			e.Newer = true
+		}
+	}
+	e.Newer = e.Newer || !KnownType(e.Type)
+	return nil
+}
+
+const headFields = " v rev type at prev recovery key_sha256 body_sha256 seal_key ledger tool base replaces fingerprint successor revisions id txn "
+
+// quickHead reads a head that stands as this build writes it and has no fields
+// by type: nearly all entries. Anything else is left to the full reading.
+func (e *Entry) quickHead() bool {
+	b := e.HeadRaw
+	var ok bool
+	if b, ok = bytes.CutPrefix(b, []byte(`{"v":1,"rev":`)); !ok {
+		return false
+	}
+	n := bytes.IndexByte(b, ',')
+	if n < 1 || n > 18 || (b[0] == '0' && n > 1) {
+		return false
+	}
+	rev, err := strconv.ParseUint(string(b[:n]), 10, 63)
+	if err != nil {
+		return false
+	}
+	h := Head{V: 1, Rev: int64(rev)}
+	b = b[n:]
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{
+		{`,"type":"`, &h.Type}, {`,"at":"`, &h.At}, {`,"prev":"`, &h.Prev}, {`,"recovery":"`, &h.Recovery},
+		{`,"key_sha256":"`, &h.KeySHA256}, {`,"body_sha256":"`, &h.BodySHA256}, {`,"seal_key":"`, &h.SealKey},
+	} {
+		if b, ok = bytes.CutPrefix(b, []byte(f.name)); !ok {
+			return false
+		}
+		n := bytes.IndexByte(b, '"')
+		if n < 0 || bytes.IndexByte(b[:n], '\\') >= 0 || !printable(b[:n]) {
+			return false
+		}
+		*f.to, b = string(b[:n]), b[n+1:]
+	}
+	if len(b) != 1 || b[0] != '}' {
+		return false
+	}
+	e.Head = h
+	return true
+}
+
+func printable(b []byte) bool {
+	for _, c := range b {
+		if c < 0x20 || c > 0x7e {
+			return false
+		}
+	}
+	return true
+}
+
+// objectFields lists the names in a JSON object; false when it is not one or
+// when a name stands twice.
+func objectFields(b []byte) ([]string, bool) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	t, err := d.Token()
+	if err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	var names []string
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		name, ok := t.(string)
+		if err != nil || !ok || seen[strings.ToLower(name)] {
+			return nil, false
+		}
+		seen[strings.ToLower(name)] = true
+		names = append(names, name)
+		var skip json.RawMessage
+		if err := d.Decode(&skip); err != nil {
+			return nil, false
+		}
+	}
+	if t, err = d.Token(); err != nil || t != json.Delim('}') {
+		return nil, false
+	}
+	return names, true
+}
