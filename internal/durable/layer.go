@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"crypto/rand"
 	"fmt"
 	"io"
 	"time"
@@ -11,14 +10,15 @@ import (
 // is production. It is passed in; the package keeps no state of its own.
 type Layer struct {
 	// Fault, in tests, is called before each system-level step with the full
-	// path of what the step is about. An error it returns takes the place of
-	// the step; for a write, *ShortWrite lets the first N bytes through.
-	// A failed close still closes.
+	// path of what the step is about (link and rename: the new path). An error
+	// it returns takes the place of the step; for a write, *ShortWrite lets the
+	// first N bytes through. A failed close still closes.
 	Fault func(op Op, name string) error
 	// Trace, in tests, is called for each step that Fault let through, just
 	// before it is done.
 	Trace func(op Op, name string)
-	// Sleep takes the place of time.Sleep in lock polling and retries.
+	// Sleep takes the place of time.Sleep in lock polling and retries; with it
+	// a lock's wait is counted in pauses, else by the clock as well.
 	Sleep func(time.Duration)
 	// Rand is the source of temporary names; nil means crypto/rand.Reader.
 	Rand Random
@@ -34,7 +34,8 @@ type Random = io.Reader
 // Op names a system-level step: a fault point.
 type Op string
 
-// The fault points. OpClose and OpSync are about files, OpSyncDir about folders.
+// The fault points. OpClose and OpSync are about files, OpSyncDir about
+// folders; OpChmod covers a change of owner too.
 const (
 	OpOpen     Op = "open"
 	OpCreate   Op = "create"
@@ -71,27 +72,4 @@ func (e *ShortWrite) Unwrap() error {
 		return io.ErrShortWrite
 	}
 	return e.Err
-}
-
-// step runs the hooks in front of one system-level step.
-func (l *Layer) step(op Op, path string) error {
-	if l == nil {
-		return nil
-	}
-	if l.Fault != nil {
-		if err := l.Fault(op, path); err != nil {
-			return err
-		}
-	}
-	if l.Trace != nil {
-		l.Trace(op, path)
-	}
-	return nil
-}
-
-func (l *Layer) random() io.Reader {
-	if l == nil || l.Rand == nil {
-		return rand.Reader
-	}
-	return l.Rand
 }

@@ -1,0 +1,7 @@
+package durable
+
+import "golang.org/x/sys/unix"
+
+func renameNoReplace(fromFD int, oldName string, toFD int, newName string) error {
+	return unix.RenameatxNp(fromFD, oldName, toFD, newName, unix.RENAME_EXCL)
+}
