@@ -145,6 +145,9 @@ func TxnBegin(id string) ledger.Draft {
 	return d
 }
 
+// Future is an entry of a type that this build doesn't know.
+func Future() ledger.Draft { return draft("future.kind", Agent()) }
+
 // On puts d on a branch.
 func On(d ledger.Draft, g ledger.Git) ledger.Draft {
 	d.Body.Git = g
@@ -174,6 +177,9 @@ func Extend(chain []ledger.Entry, s ledger.Sealer, drafts ...ledger.Draft) []led
 			d.At = At(len(chain))
 		}
 		e, err := ledger.Encode(after, d, salt(after), s)
+		if err == nil {
+			e, err = ledger.Parse(e.Raw) // as a log reads it
+		}
 		if err != nil {
 			panic(err)
 		}
