@@ -46,14 +46,39 @@ func ReadDelta(e *Entry) (Delta, error) {
 		return d, err
 	}
 	d.Body, d.Erased = b, !there
-	if d.Type == TypeRecord || d.Type == TypeMerge {
-		for _, r := range b.Records {
-			v := d.version(r)
-			v.Author, v.ContentRev, v.SealKey = b.Actor, e.Rev, e.SealKey
-			d.Versions = append(d.Versions, v)
-		}
+	d.Body.keep(d.Type)
+	for _, r := range d.Body.Records {
+		v := d.version(r)
+		v.Author, v.ContentRev, v.SealKey = b.Actor, e.Rev, e.SealKey
+		d.Versions = append(d.Versions, v)
 	}
 	return d, nil
+}
+
+// keep drops the parts that an entry of type t doesn't have. Encode's caller
+// never writes one, but somebody's hand may; it must mean nothing.
+func (b *Body) keep(t string) {
+	if t != TypeRecord && t != TypeMerge {
+		b.Records = nil
+	}
+	if t != TypeStatus && t != TypeRetract && t != TypeRestore {
+		b.Change = nil
+	}
+	if t != TypeCheck && t != TypeMerge {
+		b.Receipt = nil
+	}
+	if t != TypeConfirm {
+		b.Confirms = nil
+	}
+	if t != TypeCarry {
+		b.Carry = nil
+	}
+	if t != TypeAllow {
+		b.Allow = nil
+	}
+	if t != TypeRedact {
+		b.Redacted = nil
+	}
 }
 
 func (d *Delta) version(r Record) Version {
@@ -96,7 +121,7 @@ type KeyUse struct {
 	Request string // digest of the request; empty when the body was redacted
 }
 
-// CommitUse says that entries were made on Branch at Commit.
+// CommitUse says that entries were made at a place in the code.
 type CommitUse struct {
 	Git
 	LastRev int64

@@ -73,6 +73,17 @@ func KnownType(t string) bool {
 	return false
 }
 
+// GoesBack reports whether a recovery takes back what entries of type t say.
+// What describes the world or a person's decision about it stands: so do its
+// idempotency keys.
+func GoesBack(t string) bool {
+	switch t {
+	case TypeRecord, TypeStatus, TypeRetract, TypeRestore, TypeConfirm, TypeCarry, TypeCheck, TypeMerge:
+		return true
+	}
+	return false
+}
+
 // Head is the part of an entry that is chained and that survives a redaction.
 // It holds nothing that a caller or a repository can put text into.
 type Head struct {

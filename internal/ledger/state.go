@@ -15,9 +15,11 @@ type Reader interface {
 
 	// Versions gives the versions of one record that count, oldest first.
 	Versions(ctx context.Context, id string) ([]Version, error)
-	// KeyUse finds the save that an idempotency key (by its hash) was used for.
+	// KeyUse finds the save that an idempotency key (by its hash) was used for:
+	// the first that isn't void and that no recovery took back.
 	KeyUse(ctx context.Context, keySHA256 string) (KeyUse, bool, error)
-	// Commits lists where entries were made, each once.
+	// Commits lists where entries of any type were made, each place once. Void
+	// entries and those made without a repository are left out.
 	Commits(ctx context.Context) ([]CommitUse, error)
 	Carries(ctx context.Context) ([]CarryUse, error)
 	Allows(ctx context.Context) ([]Allow, error)
@@ -94,7 +96,7 @@ type State struct {
 	versions map[string][]Version
 	ids      []string // in order of appearance
 	confirms []confirm
-	keys     map[string][]KeyUse
+	keys     map[string][]keyUse
 	commits  map[Git]int64
 	carries  []CarryUse
 	allows   []Allow
@@ -108,6 +110,11 @@ type confirm struct {
 	by int64
 }
 
+type keyUse struct {
+	KeyUse
+	stands bool // even if a recovery went back behind it
+}
+
 // Apply folds the next entry into the state. It is pure: the same entries give
 // the same state. It doesn't verify; see Verify.
 func (s *State) Apply(e Entry) error {
@@ -116,17 +123,23 @@ func (s *State) Apply(e Entry) error {
 		return err
 	}
 	if s.versions == nil {
-		s.versions, s.keys, s.commits = map[string][]Version{}, map[string][]KeyUse{}, map[Git]int64{}
+		s.versions, s.keys, s.commits = map[string][]Version{}, map[string][]keyUse{}, map[Git]int64{}
 	}
 	s.head = d.Pos
 	if d.Newer {
 		s.newer = append(s.newer, d.Rev)
 		return nil
 	}
-	if !d.Void {
-		s.applyHead(&d)
-	}
 	vs := d.Resolve(s.lookup)
+	if !d.Void {
+		s.apply(&d, vs)
+	}
+	s.events = append(s.events, NewEvent(&d, vs, s.lastAt))
+	s.lastAt = max(s.lastAt, d.At)
+	return nil
+}
+
+func (s *State) apply(d *Delta, vs []Version) {
 	for _, v := range vs {
 		if len(s.versions[v.ID]) == 0 {
 			s.ids = append(s.ids, v.ID)
@@ -134,20 +147,15 @@ func (s *State) Apply(e Entry) error {
 		s.versions[v.ID] = append(s.versions[v.ID], v)
 	}
 	if d.KeySHA256 != "" {
-		s.keys[d.KeySHA256] = append(s.keys[d.KeySHA256], KeyUse{d.Rev, d.Body.Request})
+		s.keys[d.KeySHA256] = append(s.keys[d.KeySHA256], keyUse{KeyUse{d.Rev, d.Body.Request}, !GoesBack(d.Type)})
 	}
-	if len(vs) > 0 {
+	if d.Body.Git != (Git{}) {
 		s.commits[d.Body.Git] = d.Rev
 	}
-	if c := d.Body.Carry; c != nil {
-		s.carries = append(s.carries, CarryUse{d.Rev, d.Body.Git, c.Branches})
-	}
-	s.events = append(s.events, NewEvent(&d, vs, s.lastAt))
-	s.lastAt = max(s.lastAt, d.At)
-	return nil
+	s.applyType(d)
 }
 
-func (s *State) applyHead(d *Delta) {
+func (s *State) applyType(d *Delta) {
 	switch d.Type {
 	case TypeLedger:
 		s.id = d.Ledger
@@ -159,6 +167,10 @@ func (s *State) applyHead(d *Delta) {
 		s.recovery = d.Recovery
 		if d.Base != nil {
 			s.spans.Recover(d.Rev, *d.Base)
+		}
+	case TypeCarry:
+		if c := d.Body.Carry; c != nil {
+			s.carries = append(s.carries, CarryUse{d.Rev, d.Body.Git, c.Branches})
 		}
 	case TypeConfirm:
 		for _, r := range d.Body.Confirms {
@@ -238,8 +250,8 @@ func (s *State) Versions(_ context.Context, id string) ([]Version, error) {
 // KeyUse implements Reader.
 func (s *State) KeyUse(_ context.Context, key string) (KeyUse, bool, error) {
 	for _, u := range s.keys[key] {
-		if s.spans.Live(u.Rev) {
-			return u, true, nil
+		if u.stands || s.spans.Live(u.Rev) {
+			return u.KeyUse, true, nil
 		}
 	}
 	return KeyUse{}, false, nil
@@ -359,7 +371,7 @@ func (s *State) Events(_ context.Context, q EventQuery) ([]Event, error) {
 		if q.Limit > 0 && len(out) == q.Limit {
 			break
 		}
-		e.Live = s.spans.Live(e.Rev)
+		e.Live = !GoesBack(e.Type) || s.spans.Live(e.Rev)
 		out = append(out, e)
 	}
 	return out, nil
