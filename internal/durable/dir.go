@@ -68,7 +68,7 @@ func (d *Dir) open(lstat func() (fs.FileInfo, error), open func() (*os.Root, err
 	if err != nil {
 		return err
 	}
-	if d.info, err = d.root.Stat("."); err == nil && !os.SameFile(before, d.info) {
+	if d.info, err = d.Info(); err == nil && !os.SameFile(before, d.info) {
 		err = &UnsafeFileError{d.path, "changed while it was opened"}
 	}
 	if err != nil {
@@ -111,6 +111,16 @@ func (d *Dir) handle() (*os.File, error) {
 	}
 	err := d.l.do(OpOpen, d.path, func() (err error) { d.dot, err = d.root.Open("."); return err })
 	return d.dot, err
+}
+
+// ready opens what a link or rename between folders and the flush after it
+// will need, so that a failure to open comes before anything is done.
+func ready(from, to *Dir) error {
+	_, err := from.handle()
+	if err == nil {
+		_, err = to.handle()
+	}
+	return err
 }
 
 // Sub opens the folder name in d: a real folder, not a link, and ours. A

@@ -25,8 +25,8 @@ func (d *Dir) WriteInPlace(name string, data []byte) error {
 		f.Close()
 		return fmt.Errorf("write in place: %w", err)
 	}
-	if err := d.overwrite(f, path, old, data); err != nil {
-		backErr := d.overwrite(f, path, data, old)
+	if err := d.overwrite(f, path, len(old), data); err != nil {
+		backErr := d.putBack(f, path, old)
 		f.Close()
 		if backErr != nil {
 			return &UnknownOutcomeError{path, errors.Join(err, fmt.Errorf("put back: %w", backErr))}
@@ -39,27 +39,32 @@ func (d *Dir) WriteInPlace(name string, data []byte) error {
 	return nil
 }
 
-// overwrite turns the content was into will.
-func (d *Dir) overwrite(f *os.File, path string, was, will []byte) error {
-	common := min(len(was), len(will))
-	if common < len(will) {
-		if _, err := d.l.writeAt(f, path, will[common:], int64(common)); err != nil {
+// overwrite turns a content that is size bytes long into data.
+func (d *Dir) overwrite(f *os.File, path string, size int, data []byte) error {
+	common := min(size, len(data))
+	if common < len(data) {
+		if _, err := d.l.writeAt(f, path, data[common:], int64(common)); err != nil {
 			return err
 		}
 		if err := d.l.sync(f, path); err != nil {
 			return err
 		}
 	}
-	if _, err := d.l.writeAt(f, path, will[:common], 0); err != nil {
+	if _, err := d.l.writeAt(f, path, data[:common], 0); err != nil {
 		return err
 	}
-	if err := d.l.sync(f, path); err != nil {
+	if err := d.l.sync(f, path); err != nil || size <= len(data) {
 		return err
 	}
-	// Also when putting back: a failed write may have made the file longer.
-	err := d.l.do(OpTruncate, path, func() error { return f.Truncate(int64(len(will))) })
-	if err == nil {
-		err = d.l.sync(f, path)
+	if err := d.l.do(OpTruncate, path, func() error { return f.Truncate(int64(len(data))) }); err != nil {
+		return err
 	}
-	return err
+	return d.l.sync(f, path)
+}
+
+// putBack does all it can, whatever fails on the way.
+func (d *Dir) putBack(f *os.File, path string, old []byte) error {
+	_, werr := d.l.writeAt(f, path, old, 0)
+	terr := d.l.do(OpTruncate, path, func() error { return f.Truncate(int64(len(old))) })
+	return errors.Join(werr, terr, d.l.sync(f, path))
 }

@@ -72,9 +72,25 @@ type waiter struct {
 	pause time.Duration
 }
 
-// try asks once. A file that is not the one at the name any more is let go:
-// whoever holds the new one would not see us.
+// try asks once. A file that is not the one at the name any more is let go,
+// since whoever holds the new one would not see us, and the new one is asked.
 func (w *waiter) try() (bool, error) {
+	for range openTries {
+		held, err := w.ask()
+		if err != nil || !held {
+			return false, err
+		}
+		current, err := w.current()
+		if err != nil || current {
+			return current, err
+		}
+		w.release()
+	}
+	return false, nil
+}
+
+func (w *waiter) ask() (held bool, err error) {
+	l := w.d.l
 	if w.f == nil {
 		f, _, created, err := w.d.openOrCreate(w.name, os.O_RDWR, plain(0o600))
 		if err != nil {
@@ -85,27 +101,24 @@ func (w *waiter) try() (bool, error) {
 			_, _ = w.d.dress(f, w.path, plain(0o600)) // for root: the owner
 		}
 	}
-	held := false
-	err := w.d.l.do(OpLock, w.path, func() (err error) { held, err = tryLock(w.f); return err })
+	err = l.do(OpLock, w.path, func() (err error) { held, err = tryLock(w.f); return err })
 	if err != nil && hasNoLocks(err) {
 		err = fmt.Errorf("%w: %w", ErrLockUnsupported, err)
 	}
-	if err != nil || !held {
-		return false, err
-	}
+	return held, err
+}
+
+// current reports whether the name still leads to the open file.
+func (w *waiter) current() (bool, error) {
 	info, err := w.d.l.fstat(w.f, w.path)
 	if err != nil {
 		return false, err
 	}
 	now, err := w.d.Lstat(w.name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	if err != nil || !os.SameFile(info, now) {
-		w.release()
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return true, nil
+	return err == nil && os.SameFile(info, now), err
 }
 
 // release closes the file, and with it the lock.

@@ -42,7 +42,7 @@ func (d *Dir) Publish(tmp *Dir, name string, data []byte, perm fs.FileMode) (Pub
 	if err := d.checkNewName(name); err != nil {
 		return Published{}, fmt.Errorf("publish: %w", err)
 	}
-	if _, err := d.handle(); err != nil { // now, not after the link
+	if err := ready(tmp, d); err != nil {
 		return Published{}, fmt.Errorf("publish: %w", err)
 	}
 	t, err := tmp.writeTemp(data, plain(perm))

@@ -47,10 +47,7 @@ func (d *Dir) Rename(oldName string, to *Dir, newName string) error {
 		err = to.checkNewName(newName)
 	}
 	if err == nil {
-		_, err = to.handle()
-	}
-	if err == nil {
-		_, err = d.handle()
+		err = ready(d, to)
 	}
 	if err != nil {
 		return fmt.Errorf("rename: %w", err)

@@ -42,7 +42,7 @@ func (d *Dir) replace(tmp *Dir, name string, data []byte, a attrs) error {
 		tmp = d
 	}
 	path := d.join(name)
-	if _, err := d.handle(); err != nil {
+	if err := ready(tmp, d); err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
 	t, err := tmp.writeTemp(data, a)

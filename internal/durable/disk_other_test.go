@@ -1,0 +1,5 @@
+//go:build !linux
+
+package durable
+
+func mountChildren() map[string]func([]string) error { return nil }
