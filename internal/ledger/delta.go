@@ -47,7 +47,12 @@ func ReadDelta(e *Entry) (Delta, error) {
 	}
 	d.Body, d.Erased = b, !there
 	d.Body.keep(d.Type)
+	seen := map[string]bool{}
 	for _, r := range d.Body.Records {
+		if seen[r.ID] { // never written by this tool
+			continue
+		}
+		seen[r.ID] = true
 		v := d.version(r)
 		v.Author, v.ContentRev, v.SealKey = b.Actor, e.Rev, e.SealKey
 		d.Versions = append(d.Versions, v)

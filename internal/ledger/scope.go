@@ -175,29 +175,29 @@ type Current struct {
 	Diverged []Version `json:"diverged,omitempty"` // other versions in force that nothing replaced
 }
 
-// CurrentOf picks, from all versions of one record that count, the one that is
-// in force in s, the highest. ok is false when none is in force there.
+// CurrentOf picks, from all versions of one record that count, oldest first, the
+// one that is in force in s, the highest. ok is false when none is in force
+// there. A version is replaced also by way of one that isn't in force: whoever
+// made the last of them had seen the first.
 func CurrentOf(versions []Version, s *Scope) (cur Current, ok bool) {
-	var in []Version
 	covered := map[int64]bool{}
-	for _, v := range versions {
-		via, yes := s.InForce(v.Git, v.Rev)
-		if !yes {
+	for _, v := range slices.Backward(versions) {
+		via, in := s.InForce(v.Git, v.Rev)
+		if !in && !covered[v.Rev] {
 			continue
 		}
-		in = append(in, v)
-		covered[v.Replaces] = covered[v.Replaces] || v.Replaces != v.Rev && v.Replaces > 0
+		if in && !ok {
+			cur.Version, cur.Via, ok = v, via, true
+		} else if in && !covered[v.Rev] {
+			cur.Diverged = append(cur.Diverged, v)
+		}
+		if v.Replaces > 0 {
+			covered[v.Replaces] = true
+		}
 		for _, r := range v.Settles {
 			covered[r] = true
 		}
-		if !ok || v.Rev > cur.Rev {
-			cur.Version, cur.Via, ok = v, via, true
-		}
 	}
-	for _, v := range in {
-		if v.Rev != cur.Rev && !covered[v.Rev] {
-			cur.Diverged = append(cur.Diverged, v)
-		}
-	}
+	slices.Reverse(cur.Diverged)
 	return cur, ok
 }
