@@ -177,7 +177,7 @@ func (r *Repo) submoduleID(ctx context.Context, e indexEntry, depth int) (string
 	if depth == 0 {
 		return "nested too deep", nil
 	}
-	sub.env, sub.owner = r.env, &owner{}
+	sub.env, sub.owner, sub.outer = r.env, &owner{}, r
 	h, err := sub.Head(ctx)
 	if err != nil {
 		return "", err

@@ -76,7 +76,6 @@ func (e Env) childVars(settings []setting) []string {
 		"GIT_CONFIG_COUNT="+strconv.Itoa(n),
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
-		"GIT_OPTIONAL_LOCKS=0",
 		"GIT_PAGER=cat",
 		"GIT_NO_LAZY_FETCH=1",  // git 2.44; before it, no transport is allowed:
 		"GIT_ALLOW_PROTOCOL=:", // a list of no protocol, which beats protocol.*.allow
@@ -105,12 +104,30 @@ func (r *Repo) binary() (string, error) {
 	return "", ErrNoGit
 }
 
-// brings reports that a folder lies in the repository.
+// brings reports that a folder lies in the repository, in one of its worktrees
+// that are known here, or in a repository around it.
 func (r *Repo) brings(dir string) bool {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return inside(dir, r.Top) || inside(dir, r.CommonDir)
+	for ; r != nil; r = r.outer {
+		if inside(dir, r.Top) || inside(dir, r.MainTop) || inside(dir, r.CommonDir) || inside(dir, superTop(r.CommonDir)) {
+			return true
+		}
+	}
+	return false
+}
+
+// superTop is the folder that holds the outermost .git on the way to a git
+// folder: of a submodule, the top of the whole project. "" without one.
+func superTop(gitDir string) string {
+	top := ""
+	for dir := gitDir; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == ".git" {
+			top = filepath.Dir(dir)
+		}
+	}
+	return top
 }
 
 func executable(fi os.FileInfo) bool {

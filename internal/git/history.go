@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -15,11 +16,9 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 		return "", wrap("find merge base", err)
 	}
 	base, err := r.line(ctx, "merge-base", a, b)
-	switch exitCode(err) {
-	case 1:
+	no, err := r.verdict(ctx, err, a, b)
+	if no {
 		return "", nil
-	case 128:
-		err = r.whyNot(ctx, err, a, b)
 	}
 	if err == nil && !validOID(base) {
 		err = ErrMalformed
@@ -34,19 +33,15 @@ func (r *Repo) IsAncestor(ctx context.Context, anc, desc string) (bool, error) {
 		return false, wrap("compare commits", err)
 	}
 	_, err := r.line(ctx, "merge-base", "--is-ancestor", anc, desc)
-	switch exitCode(err) {
-	case 1:
-		return false, nil
-	case 128:
-		err = r.whyNot(ctx, err, anc, desc)
-	}
-	return err == nil, wrap("compare commits", err)
+	no, err := r.verdict(ctx, err, anc, desc)
+	return !no && err == nil, wrap("compare commits", err)
 }
 
 // Ancestors tells which of the candidates, full object ids, are of (a full
 // object id, HEAD or a full ref name) or ancestors of it. Every candidate is a
-// key of the answer; one that isn't a commit here is false. ErrMissing: of
-// isn't here, or history is incomplete between.
+// key of the answer; one that isn't a commit here is false, and so is one that
+// only damaged history leads to. ErrMissing: of isn't here, or what a candidate
+// came from isn't.
 //
 // It takes two processes for any number of candidates, and a walk no deeper
 // than the oldest one. The walk goes by commit dates like all of git's: where
@@ -141,13 +136,23 @@ func (r *Repo) HasCommit(ctx context.Context, oid string) (bool, error) {
 // lacking marks git's "fatal" in a walk over objects: one of them isn't here.
 func lacking(err error) error { return fmt.Errorf("%w: %w", ErrMissing, err) }
 
-// whyNot turns git's "fatal" into ErrMissing where one of the commits isn't here.
-func (r *Repo) whyNot(ctx context.Context, err error, names ...string) error {
+// verdict reads how merge-base ended: 1 is a plain no, unless an object on the
+// way couldn't be read; anything higher is mostly a commit that isn't here.
+func (r *Repo) verdict(ctx context.Context, err error, names ...string) (no bool, _ error) {
+	exit, ok := errors.AsType[*exitError](err)
+	switch {
+	case !ok:
+		return false, err
+	case exit.code == 1 && !exit.broken:
+		return true, nil
+	case exit.broken:
+		return false, lacking(err)
+	}
 	here, herr := r.commits(ctx, names)
 	if herr == nil && len(here) < len(names) {
-		return ErrMissing
+		err = lacking(err)
 	}
-	return err
+	return false, err
 }
 
 // commitish allows what can't be taken for an option or a search.

@@ -28,6 +28,7 @@ type Repo struct {
 
 	env   Env
 	owner *owner
+	outer *Repo // the one whose submodule is being looked at
 }
 
 // Errors to tell apart with errors.Is.

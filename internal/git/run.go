@@ -32,8 +32,9 @@ type call struct {
 // exitError is a git process that ended with a status other than zero. It
 // holds nothing that git printed: that may be a repository's text.
 type exitError struct {
-	verb string
-	code int
+	verb   string
+	code   int
+	broken bool // git said "error:", as where an object can't be read, and went on
 }
 
 func (e *exitError) Error() string { return fmt.Sprintf("git %s: exit status %d", e.verb, e.code) }
@@ -114,14 +115,14 @@ func (r *Repo) workDir(c call) string {
 
 // classify turns an exit into an error that says what to do about it.
 func classify(verb string, err error, stderr []byte) error {
-	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
 		return fmt.Errorf("run git %s: %w", verb, err)
 	}
 	if bytes.Contains(stderr, []byte("dubious ownership")) || bytes.Contains(stderr, []byte("unsafe repository")) {
 		return ErrRefused
 	}
-	exit, _ := errors.AsType[*exec.ExitError](err)
-	return &exitError{verb: verb, code: exit.ExitCode()}
+	return &exitError{verb: verb, code: exit.ExitCode(), broken: bytes.Contains(stderr, []byte("error: "))}
 }
 
 // line runs a query whose answer is one line.
