@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 )
 
 // Reader is what can be asked of a state, whoever holds it. State is the
@@ -74,7 +75,7 @@ type Event struct {
 	Text     string   // text of the first record
 	SealKey  string
 	Live     bool // false: a recovery went back behind it
-	Doubtful bool // its time contradicts the order
+	Doubtful bool // its time contradicts the order, or can't be read
 }
 
 // EventQuery selects events.
@@ -186,7 +187,11 @@ func (s *State) applyType(d *Delta) {
 // NewEvent describes an entry for a timeline. lastAt is the latest time of the
 // entries before it.
 func NewEvent(d *Delta, vs []Version, lastAt string) Event {
-	e := Event{Rev: d.Rev, Hash: d.Pos.Hash, Type: d.Type, At: d.At, Actor: d.Body.Actor, Git: d.Body.Git, SealKey: d.SealKey, Live: true, Doubtful: d.At < lastAt}
+	_, err := time.Parse(TimeLayout, d.At)
+	e := Event{
+		Rev: d.Rev, Hash: d.Pos.Hash, Type: d.Type, At: d.At, Actor: d.Body.Actor, Git: d.Body.Git,
+		SealKey: d.SealKey, Live: true, Doubtful: err != nil || d.At < lastAt,
+	}
 	for i, v := range vs {
 		if i == 0 {
 			e.Kind, e.Text = v.Kind, v.Text
@@ -227,7 +232,7 @@ func (s *State) Recovery() string { return s.recovery }
 func (s *State) Live(rev int64) bool { return s.spans.Live(rev) }
 
 // Newer lists revisions that this build doesn't understand.
-func (s *State) Newer(context.Context) ([]int64, error) { return s.newer, nil }
+func (s *State) Newer(context.Context) ([]int64, error) { return slices.Clone(s.newer), nil }
 
 // Versions implements Reader.
 func (s *State) Versions(_ context.Context, id string) ([]Version, error) {
