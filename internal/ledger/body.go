@@ -1,6 +1,9 @@
 package ledger
 
-import "encoding/json"
+import (
+	"encoding/hex"
+	"encoding/json"
+)
 
 // Body is what an entry says. It starts with the salt; which of the other
 // fields stand in it depends on the entry's type.
@@ -144,4 +147,18 @@ type Origin struct {
 	Hash   string `json:"hash,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	Format string `json:"format,omitempty"`
+}
+
+// Matches reports whether value is the one that was allowed.
+func (a *Allow) Matches(value string) bool {
+	salt, err := hex.DecodeString(a.Salt)
+	if err != nil || len(salt) == 0 {
+		return false
+	}
+	return hexSum(append(salt, value...)) == a.SHA256
+}
+
+// NewAllow allows value, under a random salt.
+func NewAllow(value string, salt []byte, rule string) *Allow {
+	return &Allow{Salt: hex.EncodeToString(salt), SHA256: hexSum(append(append([]byte(nil), salt...), value...)), Rule: rule}
 }
