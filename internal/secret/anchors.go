@@ -1,0 +1,50 @@
+package secret
+
+import "strings"
+
+// Uses of an anchor word: which rules want to know where it stands.
+const (
+	useKeyword   = 1 << iota // a keyword of gitleaks' rules
+	useNoun                  // part of a name of a secret
+	useIdeograph             // a noun in a script without spaces
+	useVendor                // begins a vendor's token
+	useLink                  // "://"
+	useBegin                 // "-----begin", "---- begin", PuTTY
+	useScheme                // bearer, basic: a credential follows
+	useCookie                // cookie:
+	useUser                  // -u, --user, identified by
+)
+
+// nounAnchors occur in every name that classify knows.
+const nounAnchors = `token secret key cookie cred jwt bearer authorization otp auth pass pwd pw psw pswd pword
+	passwort kennwort contrase clave senha wachtwoord haslo hasło lösenord losenord adgangskode salasana
+	parola parole heslo jelsz пароль ПАРОЛЬ Пароль пароля geheimnis jeton segredo`
+
+// anchorWords are all words that are looked for, each once; anchorUses says
+// for each what it is good for. Both are fixed once the program runs.
+var anchorWords, anchorUses = func() (words []string, uses []uint16) {
+	at := map[string]int{}
+	add := func(use uint16, list ...string) {
+		for _, w := range list {
+			if _, ok := at[w]; !ok {
+				at[w] = len(words)
+				words, uses = append(words, w), append(uses, 0)
+			}
+			uses[at[w]] |= use
+		}
+	}
+	for _, r := range gitleaksRules {
+		add(useKeyword, r.keywords...)
+	}
+	add(useNoun, strings.Fields(nounAnchors)...)
+	add(useNoun|useIdeograph, "密码", "密碼", "口令", "令牌", "密钥", "パスワード", "暗証番号", "비밀번호", "암호")
+	for _, v := range vendors {
+		add(useVendor, strings.ToLower(v.prefix))
+	}
+	add(useLink, "://")
+	add(useBegin, "-----begin", "---- begin", "putty-user-key-file")
+	add(useScheme, "bearer", "basic")
+	add(useCookie, "cookie:")
+	add(useUser, "-u", "--user", "identified by")
+	return words, uses
+}()

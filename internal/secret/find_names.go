@@ -1,0 +1,114 @@
+package secret
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// name is a name of a secret in the text: "DB_PASSWORD", "api key", "пароль".
+type name struct {
+	start, end int
+	kind       kind
+	trust      trust
+}
+
+// maxName is the length beyond which an identifier isn't read further.
+const maxName = 80
+
+// findNames finds the names of secrets, in order of position.
+func (p *page) findNames() {
+	done := 0
+	for _, a := range p.anchors {
+		use := anchorUses[a.word]
+		if use&useNoun == 0 || int(a.pos) < done {
+			continue
+		}
+		n := name{start: int(a.pos), end: int(a.pos) + len(anchorWords[a.word])}
+		if use&useIdeograph == 0 {
+			n.start, n.end = identStart(p.s, n.start), identEnd(p.s, n.end)
+		}
+		done = n.end
+		words := subwords(lastOf(p.s[n.start:n.end]))
+		if use&useIdeograph != 0 {
+			n.kind, n.trust = kindPassword, trustFull
+		} else if n.kind, n.trust = classify(words); len(words) == 1 {
+			p.joinLeft(&n, words[0])
+		}
+		if n.kind != kindNone {
+			p.names = append(p.names, n)
+		}
+	}
+}
+
+// joinLeft takes the word before into the name, as in "api key", "client
+// secret" and "token count" with a space.
+func (p *page) joinLeft(n *name, word string) {
+	i := n.start
+	if byteAt(p.s, i-1) != ' ' {
+		return
+	}
+	start := identStart(p.s, i-1)
+	if start == i-1 || i-1-start > 24 {
+		return
+	}
+	if k, t := classify(append(subwords(p.s[start:i-1]), word)); k != kindNone && n.kind == kindNone {
+		n.kind, n.trust, n.start = k, t, start
+	}
+}
+
+// lastOf cuts an identifier down to what follows its last dot: in
+// config.db.password the password counts.
+func lastOf(ident string) string {
+	ident = strings.TrimRight(ident, ".")
+	return ident[strings.LastIndexByte(ident, '.')+1:]
+}
+
+// identStart walks left to where the identifier that ends at i begins.
+func identStart(s string, i int) int {
+	for limit := max(0, i-maxName); i > limit; {
+		if c := s[i-1]; is(c, cAlnum) || c == '_' || c == '-' || c == '.' {
+			i--
+			continue
+		} else if c < 0x80 {
+			break
+		}
+		r, n := utf8.DecodeLastRuneInString(s[:i])
+		if !letter(r) {
+			break
+		}
+		i -= n
+	}
+	for i < len(s) && (s[i] == '.' || s[i] == '-') {
+		i++
+	}
+	return i
+}
+
+// identEnd walks right to where the identifier around i ends.
+func identEnd(s string, i int) int {
+	for limit := min(len(s), i+maxName); i < limit; {
+		if c := s[i]; is(c, cAlnum) || c == '_' || c == '-' || c == '.' {
+			if c == '-' && byteAt(s, i+1) == '>' {
+				break
+			}
+			i++
+			continue
+		} else if c < 0x80 {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if !letter(r) {
+			break
+		}
+		i += n
+	}
+	for i > 0 && (s[i-1] == '.' || s[i-1] == '-') {
+		i--
+	}
+	return i
+}
+
+// letter reports whether a character can stand in a name. Ideographs are
+// written without spaces, so they end one.
+func letter(r rune) bool { return r < 0x2e80 && r != utf8.RuneError && unicode.IsLetter(r) }

@@ -1,0 +1,144 @@
+package secret
+
+import "strings"
+
+// splitTokens finds vendors' tokens that were cut: wrapped by a terminal,
+// written with spaces, put together from string literals. It takes white
+// space, quotes and joining signs away and looks for distinctive prefixes.
+func (p *page) splitTokens() {
+	if !p.cut() {
+		return
+	}
+	b := newBuilder(p.v)
+	for i := 0; i < len(p.s); i++ {
+		if glue(p.s, i) {
+			b.note(formSplit)
+			continue
+		}
+		b.keep(i)
+	}
+	if len(b.v.edits) == 0 {
+		return
+	}
+	q := &page{sc: p.sc, v: b.done()}
+	q.s = q.v.text
+	q.anchors = p.sc.screen.anchors.find(q.s, nil)
+	q.splitVendors()
+}
+
+// cut reports whether the text holds a stretch without spaces that looks drawn
+// by lot: without one, no token was cut there.
+func (p *page) cut() bool {
+	start := 0
+	digit, letter := false, false
+	for i := 0; i <= len(p.s); i++ {
+		var c uint8
+		if i < len(p.s) {
+			c = class[p.s[i]]
+		}
+		if c&cAlnum == 0 {
+			if i-start >= 3 && (digit && letter || upperRun(p.s[start:i])) {
+				return true
+			}
+			start, digit, letter = i+1, false, false
+			continue
+		}
+		digit = digit || c&cDigit != 0
+		letter = letter || c&cLetter != 0
+	}
+	return false
+}
+
+func upperRun(s string) bool { return len(s) >= 4 && look(s).upper == len(s) }
+
+// glue reports whether the byte at i can stand between the pieces of a token.
+func glue(s string, i int) bool {
+	c := s[i]
+	if is(c, cSpace|cQuote) {
+		return true
+	}
+	switch c {
+	case '+', '&', ',', '\\':
+		return is(byteAt(s, i-1), cSpace|cQuote) || is(byteAt(s, i+1), cSpace|cQuote)
+	case '.', '>', '|':
+		return is(byteAt(s, i-1), cSpace|cQuote) && is(byteAt(s, i+1), cSpace|cQuote)
+	}
+	return false
+}
+
+// splitVendors looks for whole tokens in the glued text.
+func (q *page) splitVendors() {
+	for _, a := range q.anchors {
+		if anchorUses[a.word]&useVendor == 0 {
+			continue
+		}
+		for _, v := range vendorsOf[anchorWords[a.word]] {
+			if i := int(a.pos); v.split && strings.HasPrefix(q.s[i:], v.prefix) {
+				if end := q.splitBody(v, i); end > 0 {
+					q.add(v.rule, rankVendor, i, end)
+					break
+				}
+			}
+		}
+	}
+}
+
+// splitBody reads the body of the token at i piece by piece, and returns its
+// end, or 0 if the pieces are words or nothing was cut.
+func (q *page) splitBody(v vendor, i int) int {
+	body := i + len(v.prefix)
+	limit := min(bodyEnd(q.s, body, v.body), body+maxValue)
+	end, words, n := body, 0, 0
+	for at := body; at < limit; n++ {
+		e := at + 1
+		for e < limit && !q.gap(e) {
+			e++
+		}
+		piece := q.s[at:e]
+		if end-body >= v.min && (n > 24 || plainWord(piece)) {
+			break
+		}
+		if len(piece) >= 2 && plainWord(piece) {
+			words += len(piece)
+		}
+		end, at = e, e
+	}
+	if end-body < v.min || !q.gapIn(i, end) || words*10 > (end-body)*4 {
+		return 0
+	}
+	if v.rule == "aws-access-key" {
+		end = min(end, body+16)
+	}
+	if !vendorBody(v, q.s[body:end]) || !drawnBody(q.s[body:end]) {
+		return 0
+	}
+	return end
+}
+
+// gap reports whether something was taken away before the byte at i.
+func (q *page) gap(i int) bool { return q.v.from[i] != q.v.to[i-1] }
+
+func (q *page) gapIn(i, end int) bool {
+	for k := i + 1; k < end; k++ {
+		if q.gap(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainWord reports whether a piece is a word: small letters, perhaps after a
+// capital, or a number.
+func plainWord(s string) bool {
+	t := look(s)
+	return t.pieces <= 1 && (t.lower > 0 || t.digit > 0) && !gibberish(s)
+}
+
+// drawnBody reports whether a body put together from pieces looks drawn by lot.
+func drawnBody(s string) bool {
+	t := look(s)
+	if t.lower == 0 {
+		return t.digit > 1 || t.consonants >= 5
+	}
+	return t.digit > 0 && t.alnum() < 3*t.pieces
+}
