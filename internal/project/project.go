@@ -1,0 +1,270 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"holdfast/internal/filelog"
+	"holdfast/internal/index"
+	"holdfast/internal/ledger"
+	"holdfast/internal/secret"
+)
+
+// DefaultLockWait is how long a save waits for its turn.
+const DefaultLockWait = 5 * time.Second
+
+// Options of Open.
+type Options struct {
+	Dir    string // the --project flag; empty: as the environment and the working directory say
+	Caller Caller
+}
+
+// Project is one opened project. It is safe for concurrent use. Between calls
+// it holds no lock and no open file of the ledger; the index may stay open.
+type Project struct {
+	w      *World
+	caller Caller
+	loc    *location
+	m      *filelog.Machine
+	log    *filelog.Log
+	screen *secret.Screen
+
+	mu    sync.Mutex // guards what follows
+	idx   *index.Index
+	tail  []ledger.Entry // behind what the index holds, up to the head seen last
+	dirty bool           // saved since HANDOFF.md was written
+}
+
+// Open finds the project. It makes nothing and reads no ledger. The error is a
+// *NoPlaceError where there can be none.
+func Open(ctx context.Context, w *World, o Options) (*Project, error) {
+	loc, err := locate(ctx, w, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	wait := DefaultLockWait
+	if v := w.Getenv("HOLDFAST_LOCK_TIMEOUT"); v != "" {
+		if wait, err = time.ParseDuration(v); err != nil || wait < 0 {
+			return nil, &UsageError{Why: "HOLDFAST_LOCK_TIMEOUT is not a duration such as 5s"}
+		}
+	}
+	m := &filelog.Machine{
+		State: w.stateFolders(), Layer: w.Layer, Rand: w.Rand, Now: w.Now, LockWait: wait,
+		Owner: fmt.Sprintf("pid %d, started %s, on %s", w.PID, w.Start, w.Host), Tool: w.Version,
+	}
+	if id := w.Getenv("HOLDFAST_ADOPT"); id != "" && (o.Caller.Via == ledger.ViaMCP || o.Caller.Kind == ledger.Person) {
+		m.Adopted = []string{id}
+	}
+	p := &Project{w: w, caller: o.Caller, loc: loc, m: m, log: filelog.New(m, loc.place)}
+	p.screen = secret.New(p.allowed)
+	return p, nil
+}
+
+// As gives the same project acting for another caller: a server learns its
+// client's name only when it connects.
+func (p *Project) As(c Caller) *Project {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.caller = c
+	return p
+}
+
+// Path is the ledger's folder.
+func (p *Project) Path() string { return p.log.Dir() }
+
+// Top is the folder that paths in records are relative to.
+func (p *Project) Top() string { return p.loc.top }
+
+// Close lets the index and HANDOFF.md follow what was saved, and frees what the
+// project holds. Nothing that was acknowledged depends on it.
+func (p *Project) Close(ctx context.Context) error {
+	err := p.Settle(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idx != nil {
+		err = errors.Join(err, p.idx.Close())
+		p.idx = nil
+	}
+	return err
+}
+
+// Settle lets the index and HANDOFF.md follow what was saved. Failing harms
+// nothing: both are made anew from the ledger whenever they are wanting.
+func (p *Project) Settle(ctx context.Context) error {
+	p.mu.Lock()
+	dirty := p.dirty
+	p.dirty = false
+	p.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	return errors.Join(p.follow(ctx), p.writeHandoff(ctx))
+}
+
+// Idle gives back memory that only a burst of work needs.
+func (p *Project) Idle() { p.screen.Idle() }
+
+// openIndex opens the index of the ledger, once. p.mu is held.
+func (p *Project) openIndex(ctx context.Context) error {
+	if p.idx != nil {
+		return nil
+	}
+	id := p.log.ID()
+	dir := ""
+	if c := p.w.cacheFolder(); c != "" && id != "" {
+		dir = filepath.Join(c, id)
+	}
+	idx, err := index.Open(ctx, index.Options{Dir: dir, TempDir: p.w.Temp, Ledger: id})
+	if err != nil {
+		return fmt.Errorf("open index: %w", err)
+	}
+	p.idx = idx
+	return nil
+}
+
+// bulk is how many entries may be folded in memory before the index is brought
+// up to date first.
+const bulk = 64
+
+// view gives a reader of the state at head, which the log has just given. p.mu
+// is held.
+func (p *Project) view(ctx context.Context, head ledger.Pos) (*index.View, error) {
+	if err := p.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	if head.Hash != "" {
+		if err := p.catchUp(ctx, head); err != nil {
+			return nil, err
+		}
+	}
+	return p.idx.View(ctx, p.tail)
+}
+
+// catchUp makes index and tail together end at head.
+func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
+	base := p.idx.Base()
+	p.trim(base)
+	if head.Rev-base.Rev > bulk || base.Hash == "" {
+		err := p.idx.Follow(ctx, p.log)
+		var regressed *index.RegressedError
+		if errors.As(err, &regressed) {
+			return p.regressed(ctx, head, regressed)
+		}
+		if err != nil {
+			return fmt.Errorf("update index: %w", err)
+		}
+		p.trim(p.idx.Base())
+	}
+	last := p.idx.Base()
+	if n := len(p.tail); n > 0 {
+		last = p.tail[n-1].Pos()
+	}
+	if last == head {
+		return nil
+	}
+	for e, err := range p.log.Entries(ctx, last) {
+		if err != nil {
+			return err
+		}
+		p.tail = append(p.tail, e)
+	}
+	return nil
+}
+
+// trim drops from the tail what the index holds, and all of it when it doesn't
+// follow the index.
+func (p *Project) trim(base ledger.Pos) {
+	for i := range p.tail {
+		if p.tail[i].Prev == base.Hash {
+			p.tail = append([]ledger.Entry(nil), p.tail[i:]...)
+			return
+		}
+	}
+	p.tail = nil
+}
+
+// regressed: the index holds a head that the ledger has not. Unless a recovery
+// replaced it, that counts like the mirror's head: the ledger lost saves.
+func (p *Project) regressed(ctx context.Context, head ledger.Pos, r *index.RegressedError) error {
+	for e, err := range p.log.Entries(ctx, ledger.Pos{}) {
+		if err != nil {
+			return err
+		}
+		if e.Type == ledger.TypeRecover && !e.Void() {
+			for _, q := range e.Replaces {
+				if q.Rev >= r.Base.Rev {
+					if err := p.idx.Discard(ctx); err != nil {
+						return fmt.Errorf("rebuild index: %w", err)
+					}
+					p.tail = nil
+					return p.catchUp(ctx, head)
+				}
+			}
+		}
+	}
+	return &filelog.DamageError{Kind: filelog.DamageRegressed, Rev: r.Base.Rev, Path: p.Path(),
+		Why: fmt.Sprintf("the index saw revision %d, which the ledger has not or has otherwise", r.Base.Rev)}
+}
+
+// follow brings the index up to the head.
+func (p *Project) follow(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idx == nil {
+		return nil
+	}
+	if err := p.idx.Follow(ctx, p.log); err != nil {
+		return fmt.Errorf("update index: %w", err)
+	}
+	p.trim(p.idx.Base())
+	return nil
+}
+
+// reading is one consistent look at a ledger.
+type reading struct {
+	view  *index.View
+	place ledger.Place
+	scope *ledger.Scope
+	head  ledger.Pos
+}
+
+// read looks at the ledger as it is now, from the caller's branch. Without a
+// ledger the view is empty and head is zero. p.mu is held.
+func (p *Project) read(ctx context.Context) (*reading, error) {
+	head, err := p.log.Head(ctx)
+	if err != nil {
+		p.noteDamage(err)
+		return nil, err
+	}
+	return p.readAt(ctx, head)
+}
+
+func (p *Project) readAt(ctx context.Context, head ledger.Pos) (*reading, error) {
+	view, err := p.view(ctx, head)
+	if err != nil {
+		p.noteDamage(err)
+		return nil, err
+	}
+	place, err := p.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := p.scope(ctx, view, place)
+	if err != nil {
+		return nil, err
+	}
+	return &reading{view: view, place: place, scope: scope, head: head}, nil
+}
+
+// noteDamage remembers damage, so that every save refuses until it is cleared.
+func (p *Project) noteDamage(err error) {
+	if d, ok := errors.AsType[*filelog.DamageError](err); ok && p.log.ID() != "" {
+		// The refusal itself reaches the caller; a note that can't be written
+		// only means that the next save looks for itself.
+		_ = p.log.NoteDamage(p.log.ID(), d, p.w.Now())
+	}
+}
