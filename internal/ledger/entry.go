@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -201,6 +202,9 @@ type Sealer interface {
 	Seal(hash string) string
 }
 
+// errHead: text of a caller in the head, which must outlive a redaction.
+var errHead = errors.New("a field is not plain ASCII")
+
 // Encode makes the entry that follows after. salt is 16 random bytes. The
 // error is a *LimitError for an entry over MaxEntry.
 func Encode(after Pos, d Draft, salt []byte, s Sealer) (Entry, error) {
@@ -221,6 +225,9 @@ func Encode(after Pos, d Draft, salt []byte, s Sealer) (Entry, error) {
 	head, err := marshal(h)
 	if err != nil {
 		return Entry{}, fmt.Errorf("encode head: %w", err)
+	}
+	if !plain(head) {
+		return Entry{}, fmt.Errorf("encode head: %w", errHead)
 	}
 	e := Entry{Head: h, HeadRaw: head, BodyRaw: body, Hash: hexSum(head)}
 	if s != nil {

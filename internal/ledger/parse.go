@@ -3,8 +3,10 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Parse reads one entry from a line with its final newline. It checks the
@@ -18,6 +20,9 @@ func Parse(line []byte) (Entry, error) {
 	}
 	if len(line) > MaxEntry {
 		return e, &EntryError{Rev: -1, Why: "it is larger than an entry can be"}
+	}
+	if bytes.IndexByte(line, '\n') != len(line)-1 {
+		return e, &EntryError{Rev: -1, Why: "it is more than one line"}
 	}
 	if !e.split(line[:len(line)-1]) {
 		return e, &EntryError{Rev: -1, Why: "it is not an entry"}
@@ -60,7 +65,19 @@ func (e *Entry) split(b []byte) bool {
 		return true
 	}
 	e.Newer = true
-	return len(b) > 1 && b[0] == ',' && json.Valid(append([]byte("{"), b[1:]...))
+	return furtherFields(b)
+}
+
+// furtherFields reports whether b, the rest of the outer object, has fields of
+// a newer build and nothing that could be taken for one of ours.
+func furtherFields(b []byte) bool {
+	if len(b) < 2 || b[0] != ',' || b[len(b)-1] != '}' {
+		return false
+	}
+	names, ok := objectFields(append([]byte("{"), b[1:]...))
+	return ok && len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool {
+		return slices.Contains(outerNames, fold(n))
+	})
 }
 
 // cutObject cuts one JSON object from the front of b by its braces. It does
@@ -129,22 +146,29 @@ func cutHex(b []byte, prefix string) (hex string, rest []byte, ok bool) {
 
 func (e *Entry) parseHead() error {
 	if e.quickHead() {
-		e.Newer = e.Newer || e.V != FormatVersion || !KnownType(e.Type)
+		e.Newer = e.Newer || !KnownType(e.Type)
 		return nil
 	}
-	fields, ok := objectFields(e.HeadRaw)
+	return e.fullHead()
+}
+
+// fullHead reads any head. The version is read before anything that a newer
+// version may mean otherwise. What version 1 knows has one form only, that in
+// which Encode writes it: so no two readers can take a head for two things.
+func (e *Entry) fullHead() error {
+	names, ok := objectFields(e.HeadRaw)
 	if !ok {
 		return &EntryError{Rev: -1, Why: "its head is not an object with distinct fields"}
 	}
-	// The version is read before anything that a newer version may mean otherwise.
 	var v struct {
 		V   int   `json:"v"`
 		Rev int64 `json:"rev"`
 	}
-	if err := json.Unmarshal(e.HeadRaw, &v); err != nil || v.V < 1 || v.Rev < 0 {
+	err := json.Unmarshal(e.HeadRaw, &v)
+	if err != nil || v.V < 1 || v.Rev < 0 || !slices.Contains(names, "v") || !slices.Contains(names, "rev") {
 		return &EntryError{Rev: -1, Why: "its head has no version and revision"}
 	}
-	err := json.Unmarshal(e.HeadRaw, &e.Head)
+	err = json.Unmarshal(e.HeadRaw, &e.Head)
 	if v.V > FormatVersion {
 		e.V, e.Rev, e.Newer = v.V, v.Rev, true
 		return nil
@@ -152,16 +176,54 @@ func (e *Entry) parseHead() error {
 	if err != nil {
 		return &EntryError{Rev: v.Rev, Why: "its head has a field of another type"}
 	}
-	for _, f := range fields {
-		if !strings.Contains(headFields, " "+f+" ") {
-			e.Newer = true
-		}
+	if again, err := marshal(&e.Head); err == nil && bytes.Equal(again, e.HeadRaw) && plain(e.HeadRaw) {
+		e.Newer = e.Newer || !KnownType(e.Type)
+		return nil
 	}
-	e.Newer = e.Newer || !KnownType(e.Type)
+	if !unknownNames(names, e.HeadRaw) {
+		return &EntryError{Rev: v.Rev, Why: "its head is not written as version 1 writes it"}
+	}
+	e.Newer = true
 	return nil
 }
 
-const headFields = " v rev type at prev recovery key_sha256 body_sha256 seal_key ledger tool base replaces fingerprint successor revisions id txn "
+// Names of fields that this build knows; a test holds them to the types.
+var (
+	outerNames = []string{"head", "body", "hash", "seal"}
+	headNames  = []string{
+		"v", "rev", "type", "at", "prev", "recovery", "key_sha256", "body_sha256", "seal_key",
+		"ledger", "tool", "base", "replaces", "fingerprint", "successor", "revisions", "id", "txn",
+	}
+	posNames = []string{"rev", "hash"}
+	txnNames = []string{
+		"transaction", "attempt", "operation", "fingerprints", "fingerprint", "role", "outcome", "state", "follows", "person",
+	}
+)
+
+// unknownNames reports whether a head whose fields are names has, at any
+// level, a field that this build doesn't know.
+func unknownNames(names []string, head []byte) bool {
+	strange := func(known, names []string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(known, n) })
+	}
+	if strange(headNames, names) {
+		return true
+	}
+	var in struct {
+		Replaces []json.RawMessage `json:"replaces"`
+		Txn      json.RawMessage   `json:"txn"`
+	}
+	if json.Unmarshal(head, &in) != nil {
+		return false
+	}
+	for _, r := range in.Replaces {
+		if names, ok := objectFields(r); ok && strange(posNames, names) {
+			return true
+		}
+	}
+	names, ok := objectFields(in.Txn)
+	return ok && strange(txnNames, names)
+}
 
 // quickHead reads a head that stands as this build writes it and has no fields
 // by type: nearly all entries. Anything else is left to the full reading.
@@ -192,7 +254,7 @@ func (e *Entry) quickHead() bool {
 			return false
 		}
 		n := bytes.IndexByte(b, '"')
-		if n < 0 || bytes.IndexByte(b[:n], '\\') >= 0 || !printable(b[:n]) {
+		if n < 0 || !plain(b[:n]) {
 			return false
 		}
 		*f.to, b = string(b[:n]), b[n+1:]
@@ -204,9 +266,11 @@ func (e *Entry) quickHead() bool {
 	return true
 }
 
-func printable(b []byte) bool {
+// plain reports whether b is printable ASCII without a backslash, as every
+// head of version 1 is: no encoder has a choice there.
+func plain(b []byte) bool {
 	for _, c := range b {
-		if c < 0x20 || c > 0x7e {
+		if c < 0x20 || c > 0x7e || c == '\\' {
 			return false
 		}
 	}
@@ -214,7 +278,7 @@ func printable(b []byte) bool {
 }
 
 // objectFields lists the names in a JSON object; false when it is not one or
-// when a name stands twice.
+// when a name stands twice, whatever the case of its letters.
 func objectFields(b []byte) ([]string, bool) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	t, err := d.Token()
@@ -226,10 +290,10 @@ func objectFields(b []byte) ([]string, bool) {
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
-		if err != nil || !ok || seen[strings.ToLower(name)] {
+		if err != nil || !ok || seen[fold(name)] {
 			return nil, false
 		}
-		seen[strings.ToLower(name)] = true
+		seen[fold(name)] = true
 		names = append(names, name)
 		var skip json.RawMessage
 		if err := d.Decode(&skip); err != nil {
@@ -239,5 +303,18 @@ func objectFields(b []byte) ([]string, bool) {
 	if t, err = d.Token(); err != nil || t != json.Delim('}') {
 		return nil, false
 	}
-	return names, true
+	return names, d.InputOffset() == int64(len(b))
+}
+
+// fold gives the same text for names that encoding/json takes for one another.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		for {
+			next := unicode.SimpleFold(r)
+			if next <= r {
+				return unicode.ToLower(next)
+			}
+			r = next
+		}
+	}, name)
 }
