@@ -17,6 +17,7 @@ func platformChildren() map[string]func([]string) error {
 	return map[string]func([]string) error{
 		"owners": childOwners,
 		"append": childAppend,
+		"save":   childSave,
 	}
 }
 

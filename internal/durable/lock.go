@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -14,11 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	firstPause = 200 * time.Microsecond
-	maxPause   = 5 * time.Millisecond
-	maxHolder  = 200 // bytes of the holder's line that a message may show
-)
+const maxHolder = 200 // bytes of the holder's line that a message may show
 
 // Lock is a held lock of the operating system; it ends with the process.
 type Lock struct {
@@ -40,110 +35,30 @@ func (d *Dir) Lock(ctx context.Context, name string, wait time.Duration, owner s
 	if ctx.Err() != nil {
 		return nil, &BusyError{Path: path, Err: ctx.Err()}
 	}
-	w := &waiter{d: d, name: name, path: path, left: wait, pause: firstPause}
+	w := &waiter{d: d, name: name, path: path, wait: wait, pause: firstPause}
 	defer w.release()
 	timed, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		held, err := w.try()
+		last := timed.Err() != nil || w.waited >= wait
+		held, err := w.try(last)
 		if err != nil {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if held {
 			k := &Lock{l: d.l, f: w.f, path: path}
+			w.leaveTurn()
 			w.f = nil
 			k.sign(owner)
 			return k, nil
 		}
-		if timed.Err() != nil || w.left <= 0 {
+		if w.waited < impatience {
+			w.leaveTurn()
+		}
+		if last {
 			return nil, &BusyError{Holder: holder(w.f), Path: path, Err: ctx.Err()}
 		}
 		w.sleep(timed)
-	}
-}
-
-// waiter is one wait for a lock.
-type waiter struct {
-	d     *Dir
-	name  string
-	path  string
-	f     *os.File // nil: to be opened
-	left  time.Duration
-	pause time.Duration
-}
-
-// try asks once. A file that is not the one at the name any more is let go,
-// since whoever holds the new one would not see us, and the new one is asked.
-func (w *waiter) try() (bool, error) {
-	for range openTries {
-		held, err := w.ask()
-		if err != nil || !held {
-			return false, err
-		}
-		current, err := w.current()
-		if err != nil || current {
-			return current, err
-		}
-		w.release()
-	}
-	return false, nil
-}
-
-func (w *waiter) ask() (held bool, err error) {
-	l := w.d.l
-	if w.f == nil {
-		f, _, created, err := w.d.openOrCreate(w.name, os.O_RDWR, plain(0o600))
-		if err != nil {
-			return false, err
-		}
-		w.f = f
-		if created {
-			_, _ = w.d.dress(f, w.path, plain(0o600)) // for root: the owner
-		}
-	}
-	err = l.do(OpLock, w.path, func() (err error) { held, err = tryLock(w.f); return err })
-	if err != nil && hasNoLocks(err) {
-		err = fmt.Errorf("%w: %w", ErrLockUnsupported, err)
-	}
-	return held, err
-}
-
-// current reports whether the name still leads to the open file.
-func (w *waiter) current() (bool, error) {
-	info, err := w.d.l.fstat(w.f, w.path)
-	if err != nil {
-		return false, err
-	}
-	now, err := w.d.Lstat(w.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil && os.SameFile(info, now), err
-}
-
-// release closes the file, and with it the lock.
-func (w *waiter) release() {
-	if w.f != nil {
-		_ = unlock(w.f)
-		w.f.Close()
-		w.f = nil
-	}
-}
-
-// sleep pauses, each time a little longer, until ctx is done.
-func (w *waiter) sleep(ctx context.Context) {
-	p := w.pause
-	w.pause = min(w.pause*3/2, maxPause)
-	if l := w.d.l; l != nil && l.Sleep != nil {
-		l.Sleep(p)
-		w.left -= p
-		return
-	}
-	t := time.NewTimer(p)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

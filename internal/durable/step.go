@@ -38,12 +38,17 @@ func (l *Layer) step(op Op, path string) error {
 // os.Root loops over EINTR in some calls only (not in Lstat, Link and Rename,
 // Go 1.26), and our own calls not at all.
 func (l *Layer) do(op Op, path string, f func() error) error {
-	for n := 0; ; n++ {
-		err := l.step(op, path)
-		if err == nil {
-			err = f()
+	return uninterrupted(func() error {
+		if err := l.step(op, path); err != nil {
+			return err
 		}
-		if n == maxInterrupts || !isInterrupted(err) {
+		return f()
+	})
+}
+
+func uninterrupted(f func() error) error {
+	for n := 0; ; n++ {
+		if err := f(); n == maxInterrupts || !isInterrupted(err) {
 			return err
 		}
 	}
