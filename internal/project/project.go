@@ -23,11 +23,17 @@ type Options struct {
 	Caller Caller
 }
 
-// Project is one opened project. It is safe for concurrent use. Between calls
-// it holds no lock and no open file of the ledger; the index may stay open.
+// Project is one opened project, as one caller uses it. It is safe for
+// concurrent use. Between calls it holds no lock and no open file of the ledger;
+// the index may stay open.
 type Project struct {
-	w      *World
+	*core
 	caller Caller
+}
+
+// core is what all callers of an opened project share.
+type core struct {
+	w      *World
 	loc    *location
 	m      *filelog.Machine
 	log    *filelog.Log
@@ -59,19 +65,14 @@ func Open(ctx context.Context, w *World, o Options) (*Project, error) {
 	if id := w.Getenv("HOLDFAST_ADOPT"); id != "" && (o.Caller.Via == ledger.ViaMCP || o.Caller.Kind == ledger.Person) {
 		m.Adopted = []string{id}
 	}
-	p := &Project{w: w, caller: o.Caller, loc: loc, m: m, log: filelog.New(m, loc.place)}
+	p := &Project{core: &core{w: w, loc: loc, m: m, log: filelog.New(m, loc.place)}, caller: o.Caller}
 	p.screen = secret.New(p.allowed)
 	return p, nil
 }
 
-// As gives the same project acting for another caller: a server learns its
-// client's name only when it connects.
-func (p *Project) As(c Caller) *Project {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.caller = c
-	return p
-}
+// As gives the same project as another caller uses it: a server learns its
+// client's name with each call.
+func (p *Project) As(c Caller) *Project { return &Project{core: p.core, caller: c} }
 
 // Path is the ledger's folder.
 func (p *Project) Path() string { return p.log.Dir() }
