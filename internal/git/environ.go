@@ -77,8 +77,11 @@ func (e Env) childVars(settings []setting) []string {
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_PAGER=cat",
-		"GIT_NO_LAZY_FETCH=1",  // git 2.44; before it, no transport is allowed:
-		"GIT_ALLOW_PROTOCOL=:", // a list of no protocol, which beats protocol.*.allow
+		// GIT_NO_LAZY_FETCH is git 2.39.4. An older one goes as far as starting a
+		// fetch in a partial clone that lacks an object; it then finds every
+		// transport forbidden (a list that names none beats protocol.*.allow).
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=:",
 	)
 }
 
