@@ -3,6 +3,7 @@ package ledgertest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"holdfast/internal/ledger"
@@ -166,8 +167,9 @@ func Entries(s ledger.Sealer, drafts ...ledger.Draft) []ledger.Entry {
 	return Extend(nil, s, drafts...)
 }
 
-// Extend appends drafts to a chain.
+// Extend is a new chain: drafts behind the entries of another, which stays.
 func Extend(chain []ledger.Entry, s ledger.Sealer, drafts ...ledger.Draft) []ledger.Entry {
+	chain = slices.Clip(chain)
 	for _, d := range drafts {
 		var after ledger.Pos
 		if n := len(chain); n > 0 {
