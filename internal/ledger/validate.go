@@ -130,10 +130,26 @@ func (r *Record) validateLists(at func(string) string) error {
 }
 
 // ValidPath reports whether p is a clean slash path inside the project, and
-// not the project itself.
+// neither the project itself nor inside a .git or .holdfast. It must mean the
+// same on every system: so no backslash and no drive. Names that only one
+// system reserves, such as nul.txt, are left to opening.
 func ValidPath(p string) bool {
-	return p != "" && len(p) <= MaxPath && utf8.ValidString(p) && !strings.ContainsAny(p, "\x00\n\r") &&
-		path.Clean(p) == p && p != "." && p != ".." && !strings.HasPrefix(p, "../") && !path.IsAbs(p)
+	if p == "" || len(p) > MaxPath || !utf8.ValidString(p) || strings.ContainsAny(p, "\x00\n\r\\") {
+		return false
+	}
+	if path.Clean(p) != p || path.IsAbs(p) || p == "." || p == ".." || strings.HasPrefix(p, "../") {
+		return false
+	}
+	if len(p) > 1 && p[1] == ':' && ('a' <= p[0]|0x20 && p[0]|0x20 <= 'z') {
+		return false
+	}
+	for name := range strings.SplitSeq(p, "/") {
+		name = strings.TrimRight(name, ". ") // as Windows reads it
+		if strings.EqualFold(name, ".git") || strings.EqualFold(name, ".holdfast") {
+			return false
+		}
+	}
+	return true
 }
 
 // CheckText checks the length of text in code points, and that it is UTF-8
