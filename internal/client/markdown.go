@@ -22,7 +22,8 @@ var (
 // marker at all, or one ordered pair outside code fences and comments.
 type mdoc struct {
 	d          []byte
-	start, end int // of the block without its last line end; -1 when there is none
+	start, end int   // of the block without its last line end; -1 when there is none
+	open       *flaw // why nothing may be added at the end
 }
 
 func parseMarkdown(data []byte) (document, error) {
@@ -41,10 +42,10 @@ func parseMarkdown(data []byte) (document, error) {
 	switch {
 	case m.start >= 0 && m.end < 0:
 		return nil, flawAt(m.start, "a begin marker of ours has no end marker")
-	case m.start < 0 && m.fence != "":
-		return nil, flawAt(m.opened, "a code fence is never closed, so a block added at the end would be code")
-	case m.start < 0 && m.comment:
-		return nil, flawAt(m.opened, "a comment is never closed, so a block added at the end would be part of it")
+	case m.fence != "":
+		m.open = flawAt(m.opened, "a code fence is never closed, so a block added at the end would be code")
+	case m.comment:
+		m.open = flawAt(m.opened, "a comment is never closed, so a block added at the end would be part of it")
 	}
 	return &m.mdoc, nil
 }
@@ -146,6 +147,9 @@ func (m *mdoc) text(it *Item, off int) string {
 
 // insert puts the block at the end, behind one blank line.
 func (m *mdoc) insert(it *Item) (edit, error) {
+	if m.open != nil {
+		return edit{}, m.open
+	}
 	n := len(m.d)
 	eol := eolAt(m.d, n)
 	text := m.text(it, n) + eol

@@ -60,6 +60,20 @@ func Plan(req PlanRequest) []FileChange {
 	return out
 }
 
+// Todo says what a person must still do for a client, one line each.
+func (r PlanRequest) Todo(client string) []string {
+	var out []string
+	for _, c := range Clients() {
+		if c.ID == client {
+			out = append(out, c.Todo)
+		}
+	}
+	if f := r.Files[codexHides]; client == Codex && (f.Exists || f.Problem != "") {
+		out = append(out, codexHides+" hides "+agentsMD+" from Codex: copy the marked block into it if the file is to stay")
+	}
+	return out
+}
+
 // want is a file with what clients need in it.
 type want struct {
 	Target

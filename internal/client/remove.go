@@ -30,7 +30,7 @@ func Remove(t Target, f File, o Options) (Result, error) {
 		return Result{}, refuse(t, f.Data, err)
 	}
 	if o.Undo != nil {
-		if data, ok := relocate(f.Data, o.Undo.Steps); ok && e.sameBut(data) {
+		if data, ok := relocate(f.Data, o.Undo.Steps, t.Kind != JSON); ok && e.sameBut(data) {
 			return e.finish(f, data, false)
 		}
 	}

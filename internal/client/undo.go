@@ -67,9 +67,9 @@ func rewind(data []byte, steps []Step) ([]byte, bool) {
 const shortest = 12
 
 // relocate takes steps back in a file that changed elsewhere: each text must
-// stand there exactly once, and two lines must not become one by its leaving.
-// The caller has to check the outcome by value.
-func relocate(data []byte, steps []Step) ([]byte, bool) {
+// stand there exactly once, and in a format of lines two of them must not
+// become one by its leaving. The caller has to check the outcome by value.
+func relocate(data []byte, steps []Step, ofLines bool) ([]byte, bool) {
 	if len(steps) == 0 {
 		return nil, false
 	}
@@ -81,7 +81,7 @@ func relocate(data []byte, steps []Step) ([]byte, bool) {
 		s.At = bytes.Index(data, text)
 		rest := data[s.At+len(text):]
 		glued := s.At > 0 && data[s.At-1] != '\n' && len(rest) > 0 && rest[0] != '\n' && rest[0] != '\r'
-		if s.Was == "" && bytes.HasSuffix(text, []byte("\n")) && glued {
+		if ofLines && s.Was == "" && bytes.HasSuffix(text, []byte("\n")) && glued {
 			return nil, false
 		}
 		data, _ = s.inverse().apply(data)
