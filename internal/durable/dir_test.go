@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func TestDirMovedOrReplaced(t *testing.T) {
@@ -168,119 +166,62 @@ func TestReadFileThatGrows(t *testing.T) {
 	}
 }
 
-func TestAppend(t *testing.T) {
-	d, _ := tempDir(t, nil)
-	for _, tc := range []struct{ before, data, after string }{
-		{"", "a\n", "a\n"},
-		{"a\n", "b\n", "a\nb\n"},
-		{"a\nto", "b\n", "a\nto\nb\n"},
-		{"a\nto", "", "a\nto\n"},
-		{"\n", "b", "\nb"},
-	} {
-		put(t, d.join("x"), tc.before)
-		check(t, d.Append("x", []byte(tc.data), 0o600))
-		wantFile(t, d.join("x"), tc.after)
-	}
+func TestRename(t *testing.T) {
+	d, tmp := tempDir(t, nil)
+	put(t, d.join("file"), "file")
+	check(t, os.Mkdir(d.join("folder"), 0o700))
+	put(t, filepath.Join(d.join("folder"), "in"), "in")
+	put(t, tmp.join("taken"), "taken")
+	wantIs(t, d.Rename("file", tmp, "taken"), ErrExists)
+	wantIs(t, d.Rename("folder", tmp, "taken"), ErrExists)
+	check(t, d.Rename("file", tmp, "new"))
+	check(t, d.Rename("folder", tmp, "new folder"))
+	wantFile(t, tmp.join("new"), "file")
+	wantFile(t, filepath.Join(tmp.join("new folder"), "in"), "in")
+	wantFile(t, tmp.join("taken"), "taken")
+	wantMissing(t, d.join("file"))
+	wantMissing(t, d.join("folder"))
 }
 
-// Any sequence of appends, torn or not, loses no line.
-func TestAppendKeepsLines(t *testing.T) {
-	base := t.TempDir()
-	rapid.Check(t, func(rt *rapid.T) {
-		path, err := os.MkdirTemp(base, "")
-		check(t, err)
-		d, err := (*Layer)(nil).OpenDir(path)
-		check(t, err)
-		defer d.Close()
-		var want []string
-		for i := range rapid.IntRange(1, 8).Draw(rt, "lines") {
-			line := strings.Repeat(string(rune('a'+i)), rapid.IntRange(1, 50).Draw(rt, "length"))
-			if tear := rapid.IntRange(0, 40).Draw(rt, "torn at"); tear > 0 && tear < len(line) {
-				f, err := os.OpenFile(d.join("x"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-				check(t, err)
-				f.WriteString(line[:tear])
-				f.Close()
-			}
-			check(t, d.Append("x", []byte(line+"\n"), 0o600))
-			want = append(want, line)
-		}
-		data, err := d.ReadFile("x", 1<<20)
-		check(t, err)
-		s := bufio.NewScanner(bytes.NewReader(data))
-		n := 0
-		for s.Scan() {
-			if n < len(want) && s.Text() == want[n] {
-				n++
-			}
-		}
-		if n != len(want) {
-			rt.Fatalf("%d of %d lines are there", n, len(want))
-		}
-	})
-}
-
-func TestAppendCutsBackOnlyItsOwn(t *testing.T) {
-	d, _ := tempDir(t, nil)
-	put(t, d.join("x"), "a\n")
+// A rename whose reply was lost is done all the same; one that may or may not
+// have been done says so.
+func TestRenameLostReply(t *testing.T) {
+	d, tmp := tempDir(t, nil)
+	put(t, d.join("a"), "a")
+	put(t, d.join("b"), "b")
 	d.l = &Layer{Fault: func(op Op, path string) error {
-		if op == OpWrite {
-			return &ShortWrite{N: 2, Err: errFull}
+		if op == OpRename && filepath.Base(path) == "a" {
+			check(t, os.Rename(d.join("a"), path))
+			return errIO
 		}
-		if op == OpStat && d.l.Trace == nil {
-			return nil
+		if op == OpRename {
+			check(t, os.Rename(d.join("b"), d.join("aside")))
+			return errIO
 		}
 		return nil
 	}}
-	if err := d.Append("x", []byte("bbbb\n"), 0o600); !DiskFull(err) {
-		t.Fatalf("got %v", err)
+	check(t, d.Rename("a", tmp, "a"))
+	var unknown *UnknownOutcomeError
+	if err := d.Rename("b", tmp, "b"); !errors.As(err, &unknown) {
+		t.Errorf("got %v", err)
 	}
-	wantFile(t, d.join("x"), "a\n")
-
-	// Somebody else adds a line between the torn write and the look at it.
-	torn := false
-	d.l.Fault = func(op Op, path string) error {
-		switch {
-		case op == OpWrite:
-			torn = true
-			return &ShortWrite{N: 2, Err: errFull}
-		case op == OpStat && torn:
-			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-			check(t, err)
-			f.WriteString("\nother\n")
-			f.Close()
-			torn = false
-		}
-		return nil
-	}
-	if err := d.Append("x", []byte("bbbb\n"), 0o600); !DiskFull(err) {
-		t.Fatalf("got %v", err)
-	}
-	wantFile(t, d.join("x"), "a\nbb\nother\n")
 }
 
-func TestRename(t *testing.T) {
-	for _, way := range []string{ByLink, ByRename, ByCreate} {
-		d, tmp := tempDir(t, nil)
-		l := without(way)
-		if way == ByRename { // here: no exclusive rename, but hard links
-			l.Fault = func(op Op, path string) error { return nil }
+// The same for a replacement.
+func TestReplaceLostReply(t *testing.T) {
+	d, tmp := tempDir(t, nil)
+	put(t, d.join("x"), "old")
+	d.l = &Layer{Fault: func(op Op, path string) error {
+		if op == OpRename {
+			names, err := tmp.Names()
+			check(t, err)
+			check(t, os.Rename(tmp.join(names[0]), path))
+			return errIO
 		}
-		put(t, d.join("file"), "file")
-		check(t, os.Mkdir(d.join("folder"), 0o700))
-		put(t, filepath.Join(d.join("folder"), "in"), "in")
-		put(t, tmp.join("taken"), "taken")
-		d.l, tmp.l = l, l
-		wantIs(t, d.Rename("file", tmp, "taken"), ErrExists)
-		wantIs(t, d.Rename("folder", tmp, "taken"), ErrExists)
-		if way != ByCreate {
-			check(t, d.Rename("file", tmp, "new"))
-			check(t, d.Rename("folder", tmp, "new folder"))
-			wantFile(t, tmp.join("new"), "file")
-			wantFile(t, filepath.Join(tmp.join("new folder"), "in"), "in")
-			wantMissing(t, d.join("file"))
-		}
-		wantFile(t, tmp.join("taken"), "taken")
-	}
+		return nil
+	}}
+	check(t, d.Replace(tmp, "x", []byte("new"), 0o600))
+	wantFile(t, d.join("x"), "new")
 }
 
 // Where the flag for an exclusive rename is unknown.

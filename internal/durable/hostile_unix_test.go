@@ -280,8 +280,8 @@ func TestOpenWhileTheNameIsSwapped(t *testing.T) {
 			os.Rename(next, d.join("x"))
 		}
 	}()
-	read := 0
-	for range 3000 {
+	// However the two are scheduled: until enough reads got through.
+	for n, read := 0, 0; n < 3000 || read < 100; n++ {
 		data, err := d.ReadFile("x", 100)
 		switch {
 		case err == nil && !strings.Contains(string(data), "secret"):
@@ -299,9 +299,6 @@ func TestOpenWhileTheNameIsSwapped(t *testing.T) {
 	}
 	close(stop)
 	<-done
-	if read == 0 {
-		t.Error("not one read got through: the test shows nothing")
-	}
 	wantFile(t, secret, "secret")
 	wantFile(t, d.join("beside"), "secret")
 }

@@ -40,6 +40,7 @@ func walkAll(l *Layer, base string) error {
 		func() error { return walkLocked(d, tmp) },
 		func() error { return d.Replace(tmp, "r", []byte("replaced\n"), 0o644) },
 		func() error { return d.ReplaceKeeping(nil, "r", []byte("replaced again\n")) },
+		func() error { return d.WriteInPlace("r", []byte("replaced a third time, and longer\n")) },
 		func() error { return d.WriteInPlace("r", []byte("replaced a third time\n")) },
 		func() error { return d.Append("m", []byte("line\n"), 0o600) },
 		func() error { return d.Append("m", []byte("line\n"), 0o600) },
