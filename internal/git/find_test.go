@@ -29,6 +29,13 @@ func facts(w *world, r *Repo) Repo {
 	}
 }
 
+// rel is the top as a path in the world.
+func (r *Repo) rel(w *world) string {
+	p, err := filepath.Rel(w.dir, r.Top)
+	must(w.t, err)
+	return p
+}
+
 func equal(t *testing.T, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Repo{}), cmpopts.EquateEmpty()); d != "" {
@@ -36,9 +43,8 @@ func equal(t *testing.T, want, got any) {
 	}
 }
 
-// TestCaseC023_Shapes: each shape of repository is recognized by files alone,
-// without git installed, and git agrees about its folders.
-func TestCaseC023_Shapes(t *testing.T) {
+// shapes makes one repository of each shape.
+func shapes(t *testing.T) *world {
 	w := newWorld(t)
 	w.repo("plain")
 	w.write("plain/sub/deep/x", "")
@@ -66,7 +72,13 @@ func TestCaseC023_Shapes(t *testing.T) {
 	must(t, os.Symlink(w.path("plain"), w.path("alias")))
 	w.repo("moved/here")
 	must(t, os.Symlink(w.path("moved/here/.git"), w.path("moved/.git")))
+	return w
+}
 
+// TestCaseC023_Shapes: each shape of repository is recognized by files alone,
+// without git installed, and git agrees about its folders.
+func TestCaseC023_Shapes(t *testing.T) {
+	w := shapes(t)
 	for _, c := range []struct {
 		at   string
 		want Repo
@@ -114,8 +126,29 @@ func TestCaseC023_Shapes(t *testing.T) {
 			first, err := r.FirstCommit(context.Background())
 			must(t, err)
 			equal(t, w.git(c.at, "rev-list", "--max-parents=0", "HEAD"), first)
+			worktreeFacts(t, w, r)
 		})
 	}
+}
+
+// worktreeFacts asks what needs a worktree, and compares with git.
+func worktreeFacts(t *testing.T, w *world, r *Repo) {
+	files, err := r.Files(context.Background())
+	if r.Top == "" {
+		if !errors.Is(err, ErrNoWorktree) {
+			t.Errorf("files of a bare repository: %v", err)
+		}
+		return
+	}
+	must(t, err)
+	if len(files) == 0 {
+		t.Error("no files")
+	}
+	status, err := r.Status(context.Background())
+	must(t, err)
+	equal(t, w.git(r.rel(w), "status", "--porcelain") != "", status.Dirty)
+	_, err = r.DirtyDigest(context.Background())
+	must(t, err)
 }
 
 // TestCaseC023_PointerFiles: the fixtures, CRLF and a dangling pointer included.

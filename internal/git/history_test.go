@@ -13,84 +13,106 @@ import (
 
 func TestHistory(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
-		t.Run(format, func(t *testing.T) {
-			w := newWorld(t)
-			w.repo("r", "--object-format="+format)
-			ctx := context.Background()
-			root := w.git("r", "rev-parse", "HEAD")
-			w.git("r", "checkout", "-q", "-b", "side")
-			side := w.commit("r", "s", "s")
-			w.git("r", "checkout", "-q", "main")
-			tip := w.commit("r", "m", "m")
-			w.git("r", "checkout", "-q", "--orphan", "other")
-			other := w.commit("r", "o", "o")
-			w.git("r", "tag", "-a", "-m", "t", "v1", tip)
-			tag := w.git("r", "rev-parse", "refs/tags/v1")
-			gone := strings.Repeat("0a", len(root)/2)
-			tree := w.git("r", "rev-parse", tip+"^{tree}")
-			r := w.find("r")
+		t.Run(format, func(t *testing.T) { testHistory(t, format) })
+	}
+}
 
-			base, err := r.MergeBase(ctx, side, tip)
+// forked is a history: root with side and tip (tagged v1) on it, and an
+// unrelated one, which is checked out.
+type forked struct{ root, side, tip, other, tag, tree, gone string }
+
+func (w *world) forked(format string) forked {
+	w.repo("r", "--object-format="+format)
+	var f forked
+	f.root = w.git("r", "rev-parse", "HEAD")
+	w.git("r", "checkout", "-q", "-b", "side")
+	f.side = w.commit("r", "s", "s")
+	w.git("r", "checkout", "-q", "main")
+	f.tip = w.commit("r", "m", "m")
+	w.git("r", "checkout", "-q", "--orphan", "other")
+	f.other = w.commit("r", "o", "o")
+	w.git("r", "tag", "-a", "-m", "t", "v1", f.tip)
+	f.tag = w.git("r", "rev-parse", "refs/tags/v1")
+	f.gone = strings.Repeat("0a", len(f.root)/2)
+	f.tree = w.git("r", "rev-parse", f.tip+"^{tree}")
+	return f
+}
+
+func testHistory(t *testing.T, format string) {
+	w := newWorld(t)
+	f := w.forked(format)
+	root, side, tip, other, gone, tree := f.root, f.side, f.tip, f.other, f.gone, f.tree
+	ctx := context.Background()
+	r := w.find("r")
+	base, err := r.MergeBase(ctx, side, tip)
+	must(t, err)
+	equal(t, root, base)
+	base, err = r.MergeBase(ctx, "refs/heads/side", "refs/tags/v1")
+	must(t, err)
+	equal(t, root, base)
+	base, err = r.MergeBase(ctx, side, other)
+	must(t, err)
+	equal(t, "", base)
+	for _, pair := range [][2]string{{gone, tip}, {tip, gone}, {"refs/heads/none", tip}, {tree, tip}} {
+		if _, err := r.MergeBase(ctx, pair[0], pair[1]); !errors.Is(err, ErrMissing) {
+			t.Errorf("%v: %v", pair, err)
+		}
+		if yes, err := r.IsAncestor(ctx, pair[0], pair[1]); yes || !errors.Is(err, ErrMissing) {
+			t.Errorf("%v: %v, %v", pair, yes, err)
+		}
+	}
+	for _, c := range []struct {
+		anc, desc string
+		want      bool
+	}{{root, tip, true}, {tip, tip, true}, {side, tip, false}, {tip, root, false}, {other, tip, false}, {root, "HEAD", false}, {other, "HEAD", true}} {
+		got, err := r.IsAncestor(ctx, c.anc, c.desc)
+		must(t, err)
+		equal(t, c.want, got)
+	}
+	for _, bad := range []string{"", "--all", "main", "HEAD~1", tip[:10], "refs/heads/main..side"} {
+		if _, err := r.MergeBase(ctx, bad, tip); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if _, err := r.Ancestors(ctx, bad, []string{tip}); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	first, err := r.FirstCommit(ctx)
+	must(t, err)
+	equal(t, other, first)
+	w.git("r", "switch", "-q", "--orphan", "unborn")
+	first, err = r.FirstCommit(ctx)
+	must(t, err)
+	equal(t, "", first)
+}
+
+func TestAncestors(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWorld(t)
+		f := w.forked(format)
+		root, side, tip, other, gone, tree, tag := f.root, f.side, f.tip, f.other, f.gone, f.tree, f.tag
+		ctx := context.Background()
+		r := w.find("r")
+		asked := []string{root, side, tip, other, gone, tree, tag, "", "--all", "main", tip[:8], root}
+		for _, of := range []string{tip, "refs/heads/main", "refs/tags/v1"} {
+			got, err := r.Ancestors(ctx, of, asked)
 			must(t, err)
-			equal(t, root, base)
-			base, err = r.MergeBase(ctx, "refs/heads/side", "refs/tags/v1")
+			equal(t, map[string]bool{
+				root: true, side: false, tip: true, other: false, gone: false, tree: false, tag: false,
+				"": false, "--all": false, "main": false, tip[:8]: false,
+			}, got)
+		}
+		if _, err := r.Ancestors(ctx, gone, asked); !errors.Is(err, ErrMissing) {
+			t.Error(err)
+		}
+		if got, err := r.Ancestors(ctx, gone, nil); err != nil || len(got) != 0 {
+			t.Error(got, err)
+		}
+		for oid, want := range map[string]bool{root: true, gone: false, tree: false, tag: false} {
+			got, err := r.HasCommit(ctx, oid)
 			must(t, err)
-			equal(t, root, base)
-			base, err = r.MergeBase(ctx, side, other)
-			must(t, err)
-			equal(t, "", base)
-			for _, pair := range [][2]string{{gone, tip}, {tip, gone}, {"refs/heads/none", tip}, {tree, tip}} {
-				if _, err := r.MergeBase(ctx, pair[0], pair[1]); !errors.Is(err, ErrMissing) {
-					t.Errorf("%v: %v", pair, err)
-				}
-				if yes, err := r.IsAncestor(ctx, pair[0], pair[1]); yes || !errors.Is(err, ErrMissing) {
-					t.Errorf("%v: %v, %v", pair, yes, err)
-				}
-			}
-			for _, c := range []struct {
-				anc, desc string
-				want      bool
-			}{{root, tip, true}, {tip, tip, true}, {side, tip, false}, {tip, root, false}, {other, tip, false}, {root, "HEAD", false}, {other, "HEAD", true}} {
-				got, err := r.IsAncestor(ctx, c.anc, c.desc)
-				must(t, err)
-				equal(t, c.want, got)
-			}
-			for _, bad := range []string{"", "--all", "main", "HEAD~1", tip[:10], "refs/heads/main..side"} {
-				if _, err := r.MergeBase(ctx, bad, tip); !errors.Is(err, ErrMalformed) {
-					t.Errorf("%q: %v", bad, err)
-				}
-				if _, err := r.Ancestors(ctx, bad, []string{tip}); !errors.Is(err, ErrMalformed) {
-					t.Errorf("%q: %v", bad, err)
-				}
-			}
-			asked := []string{root, side, tip, other, gone, tree, tag, "", "--all", "main", tip[:8], root}
-			for _, of := range []string{tip, "refs/heads/main", "refs/tags/v1"} {
-				got, err := r.Ancestors(ctx, of, asked)
-				must(t, err)
-				equal(t, map[string]bool{
-					root: true, side: false, tip: true, other: false, gone: false, tree: false, tag: false,
-					"": false, "--all": false, "main": false, tip[:8]: false,
-				}, got)
-			}
-			if _, err := r.Ancestors(ctx, gone, asked); !errors.Is(err, ErrMissing) {
-				t.Error(err)
-			}
-			if got, err := r.Ancestors(ctx, gone, nil); err != nil || len(got) != 0 {
-				t.Error(got, err)
-			}
-			for oid, want := range map[string]bool{root: true, gone: false, tree: false, tag: false} {
-				got, err := r.HasCommit(ctx, oid)
-				must(t, err)
-				equal(t, want, got)
-			}
-			first, err := r.FirstCommit(ctx)
-			must(t, err)
-			equal(t, other, first)
-			w.git("r", "switch", "-q", "--orphan", "unborn")
-			first, err = r.FirstCommit(ctx)
-			must(t, err)
-			equal(t, "", first)
-		})
+			equal(t, want, got)
+		}
 	}
 }
 

@@ -67,8 +67,28 @@ func setTrap(t *testing.T) *trap {
 	w.git("r", "commit", "-q", "-m", "files")
 	w.git("r", "branch", "side")
 
+	tr.configureFilters()
+	tr.configurePrograms()
+	tr.configureSubmodule()
+	later := time.Now().Add(-time.Hour)
+	for _, f := range strings.Fields("lib/a.txt a.txt f0 f1 f2 f3 f4 f5 f6 f7 f8") {
+		must(t, os.Chtimes(w.path("r/"+f), later, later))
+	}
+	tr.script("r/bin/git", "git-in-the-checkout")
+	w.env.Vars = append(w.env.Vars, "GIT_EXTERNAL_DIFF="+w.path("r/fsmonitor"), "GIT_SSH_COMMAND="+w.path("r/fsmonitor"),
+		"GIT_TRACE="+filepath.Join(tr.marks, "GIT_TRACE"), "GIT_TRACE2_EVENT="+filepath.Join(tr.marks, "GIT_TRACE2"),
+		"GIT_INDEX_FILE="+w.path("nowhere"), "GIT_OBJECT_DIRECTORY="+w.path("nowhere"), "GIT_NAMESPACE=x", "GIT_COMMON_DIR="+w.path("nowhere"))
+	w.env.Path = strings.Join([]string{w.path("r/bin"), "bin", "", ".", w.env.Path}, string(filepath.ListSeparator))
+	return tr
+}
+
+func (tr *trap) set(key, value string) {
+	tr.w.git("r", "config", "--file", ".git/config", key, value)
+}
+
+func (tr *trap) configureFilters() {
+	w, set := tr.w, tr.set
 	w.write("home/.gitconfig", "[user]\n name = A\n email = a@b\n[filter \"global\"]\n clean = \""+tr.cmd("filter.global")+"\"\n")
-	set := func(key, value string) { w.git("r", "config", "--file", ".git/config", key, value) }
 	set("filter.plain.clean", tr.cmd("filter.clean"))
 	set("filter.plain.required", "true")
 	set("filter.plain.smudge", tr.cmd("filter.smudge"))
@@ -81,6 +101,10 @@ func setTrap(t *testing.T) *trap {
 	set("core.repositoryFormatVersion", "1")
 	set("extensions.worktreeConfig", "true")
 	w.write("r/.git/config.worktree", "[filter \"wt\"]\n clean = \""+tr.cmd("config.worktree")+"\"\n")
+}
+
+func (tr *trap) configurePrograms() {
+	w, set := tr.w, tr.set
 	tr.script("r/fsmonitor", "core.fsmonitor")
 	set("core.fsmonitor", w.path("r/fsmonitor"))
 	for _, hook := range []string{"post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"} {
@@ -105,22 +129,15 @@ func setTrap(t *testing.T) *trap {
 	set("remote.origin.url", "ext::sh -c touch% '"+filepath.Join(tr.marks, "lazy-fetch")+"'")
 	set("remote.origin.promisor", "true")
 	set("extensions.partialClone", "origin")
+}
 
+func (tr *trap) configureSubmodule() {
+	w := tr.w
 	sub := func(key, value string) { w.git("r/lib", "config", key, value) }
 	sub("core.fsmonitor", w.path("r/fsmonitor"))
 	w.write("r/lib/.gitattributes", "* filter=sub\n")
 	sub("filter.sub.clean", tr.cmd("submodule"))
 	sub("alias.status", "!"+tr.cmd("submodule.alias"))
-	later := time.Now().Add(-time.Hour)
-	for _, f := range strings.Fields("lib/a.txt a.txt f0 f1 f2 f3 f4 f5 f6 f7 f8") {
-		must(t, os.Chtimes(w.path("r/"+f), later, later))
-	}
-	tr.script("r/bin/git", "git-in-the-checkout")
-	w.env.Vars = append(w.env.Vars, "GIT_EXTERNAL_DIFF="+w.path("r/fsmonitor"), "GIT_SSH_COMMAND="+w.path("r/fsmonitor"),
-		"GIT_TRACE="+filepath.Join(tr.marks, "GIT_TRACE"), "GIT_TRACE2_EVENT="+filepath.Join(tr.marks, "GIT_TRACE2"),
-		"GIT_INDEX_FILE="+w.path("nowhere"), "GIT_OBJECT_DIRECTORY="+w.path("nowhere"), "GIT_NAMESPACE=x", "GIT_COMMON_DIR="+w.path("nowhere"))
-	w.env.Path = strings.Join([]string{w.path("r/bin"), "bin", "", ".", w.env.Path}, string(filepath.ListSeparator))
-	return tr
 }
 
 // snapshot tells each file below a folder with content and time stamp.
@@ -203,7 +220,12 @@ func TestHostileRepository(t *testing.T) {
 		t.Errorf("notes: %q", r.Notes)
 	}
 	equal(t, before, snapshot(t, w.path("r")))
+	tr.control(t, gone)
+}
 
+// control shows that the traps do work, on plain git.
+func (tr *trap) control(t *testing.T, gone string) {
+	w := tr.w
 	w.env.Vars = slices.DeleteFunc(w.env.Vars, func(s string) bool { return strings.HasPrefix(s, "GIT_") })
 	w.try("r", "status")
 	w.write("r/f0", "edited")
