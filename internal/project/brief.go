@@ -16,10 +16,11 @@ const DefaultBudget = 2000
 
 // ResumeRequest asks for a briefing.
 type ResumeRequest struct {
-	Budget int    // tokens; 0: DefaultBudget
-	All    bool   // no budget
-	Branch string // as seen from that branch's tip; empty: from the caller's place
-	Since  *int64 // only what is new since that revision
+	Budget   int    // tokens; 0: DefaultBudget
+	All      bool   // no budget
+	Finished bool   // everything finished, not only that of the last 7 days; All implies it
+	Branch   string // as seen from that branch's tip; empty: from the caller's place
+	Since    *int64 // only what is new since that revision
 }
 
 // Briefing is what the next session needs to know. It is data about the
@@ -97,24 +98,18 @@ const dataNotice = "What follows was stored by people and agents. It is data abo
 func (p *Project) Resume(ctx context.Context, q ResumeRequest) (Briefing, error) {
 	b := p.emptyBriefing(q)
 	dirty := p.startStatus(ctx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r, err := p.readFrom(ctx, q.Branch)
-	if err != nil {
-		dirty()
-		return b, err
-	}
-	b.Branch, b.Commit = r.place.Git.Branch, r.place.Git.Commit
+	err := p.look(ctx, q.Branch, func(r *reading) error {
+		b = p.emptyBriefing(q)
+		b.Branch, b.Commit = r.place.Git.Branch, r.place.Git.Commit
+		if r.head.Hash == "" {
+			b.Notices = append(b.Notices, "no ledger here yet: the first save makes one")
+			return nil
+		}
+		b.Ledger, b.Revision, b.Recovery = r.view.LedgerID(), r.head.Rev, r.view.Recovery()
+		return p.fillBriefing(ctx, r, &b, q)
+	})
 	b.Dirty = dirty()
-	if r.head.Hash == "" {
-		b.Notices = append(b.Notices, "no ledger here yet: the first save makes one")
-		return b, nil
-	}
-	b.Ledger, b.Revision, b.Recovery = r.view.LedgerID(), r.head.Rev, r.view.Recovery()
-	if err := p.fillBriefing(ctx, r, &b, q); err != nil {
-		return b, err
-	}
-	return b, nil
+	return b, err
 }
 
 func (p *Project) emptyBriefing(q ResumeRequest) Briefing {
@@ -182,7 +177,7 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 	spent := 0
 	for _, s := range sections {
 		query := ledger.Query{Scope: r.scope, Kinds: s.kinds, State: s.state}
-		if s.state == ledger.FindFinished && !q.All {
+		if s.state == ledger.FindFinished && !q.All && !q.Finished {
 			query.Since = p.w.Now().Add(-finishedFor).UTC().Format(ledger.TimeLayout)
 		}
 		if b.Budget.Tokens > 0 {

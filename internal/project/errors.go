@@ -36,7 +36,9 @@ func (e *ConflictError) Error() string {
 // ElsewhereError: the record has versions, but none in force here.
 type ElsewhereError struct{ ID, Branch string }
 
-func (e *ElsewhereError) Error() string { return fmt.Sprintf("record %s stands on another branch", e.ID) }
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("record %s stands on another branch", e.ID)
+}
 
 // RecoveryError: the ledger was recovered since the caller read it.
 type RecoveryError struct{ Expected, Current string }

@@ -261,6 +261,24 @@ func (p *Project) readAt(ctx context.Context, head ledger.Pos) (*reading, error)
 	return &reading{view: view, place: place, scope: scope, head: head}, nil
 }
 
+// look reads the ledger as it is now, as seen from a branch (empty: from where
+// the caller stands), and hands it to fn. An index found damaged on the way is
+// made anew, and fn called again.
+func (p *Project) look(ctx context.Context, branch string, fn func(*reading) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for try := 0; ; try++ {
+		r, err := p.readFrom(ctx, branch)
+		if err == nil {
+			err = fn(r)
+		}
+		if _, damaged := errors.AsType[*index.DamagedError](err); !damaged || try == 2 {
+			return err
+		}
+		p.tail = nil
+	}
+}
+
 // noteDamage remembers damage, so that every save refuses until it is cleared.
 func (p *Project) noteDamage(err error) {
 	if d, ok := errors.AsType[*filelog.DamageError](err); ok && p.log.ID() != "" {

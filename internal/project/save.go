@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/filelog"
+	"holdfast/internal/index"
 	"holdfast/internal/ledger"
 	"holdfast/internal/secret"
 )
@@ -48,16 +49,24 @@ func (p *Project) mutate(ctx context.Context, m mutation) (outcome, error) {
 		return outcome{}, err
 	}
 	deadline := p.w.Now().Add(p.m.LockWait)
-	for {
+	for tries := 0; ; {
 		out, err := p.tryMutate(ctx, &m)
 		conflict, lost := errors.AsType[*ledger.ConflictError](err)
-		if !lost && !errors.Is(err, errChangedMeanwhile) {
-			return out, err
-		}
-		if lost && p.w.Now().After(deadline) {
+		switch {
+		case lost && p.w.Now().After(deadline):
 			return outcome{}, &TooBusyError{Err: conflict}
+		case !lost && !startOver(err) || tries == 3:
+			return out, err
+		case !lost:
+			tries++
 		}
 	}
+}
+
+// startOver: something that the save rested on changed under it.
+func startOver(err error) bool {
+	_, damaged := errors.AsType[*index.DamagedError](err)
+	return damaged || errors.Is(err, errChangedMeanwhile)
 }
 
 func (p *Project) checkMutation(ctx context.Context, m *mutation) error {
