@@ -183,7 +183,7 @@ func (e *Entry) CheckBody() bool {
 	if e.BodyRaw == nil {
 		return true
 	}
-	return hexSum(e.BodyRaw) == e.BodySHA256
+	return sumIs(e.BodyRaw, e.BodySHA256)
 }
 
 // Draft is an entry before it has its place: what a save wants to say.
@@ -288,6 +288,14 @@ func marshal(v any) ([]byte, error) {
 func hexSum(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// sumIs reports whether sum is b's, without making a string.
+func sumIs(b []byte, sum string) bool {
+	x := sha256.Sum256(b)
+	var digits [2 * sha256.Size]byte
+	hex.Encode(digits[:], x[:])
+	return string(digits[:]) == sum
 }
 
 // Key is a machine's seal key: 32 random bytes.

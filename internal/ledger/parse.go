@@ -30,7 +30,7 @@ func Parse(line []byte) (Entry, error) {
 	if err := e.parseHead(); err != nil {
 		return e, err
 	}
-	if e.Hash != hexSum(e.HeadRaw) {
+	if !sumIs(e.HeadRaw, e.Hash) {
 		return e, &EntryError{Rev: e.Rev, Why: "its hash is not that of its head"}
 	}
 	return e, nil
@@ -55,12 +55,15 @@ func (e *Entry) split(b []byte) bool {
 	} else if e.BodyRaw, b, ok = cutObject(b); !ok {
 		return false
 	}
-	if e.Hash, b, ok = cutHex(b, `,"hash":"`); !ok || len(e.Hash) != 64 {
+	n := min(len(b), len(`,"hash":"","seal":""`)+2*64)
+	tail := string(b[:n]) // one copy for hash and seal
+	if e.Hash, tail, ok = cutValue(tail, `,"hash":"`); !ok { // Parse checks its digits
 		return false
 	}
-	if e.Seal, b, ok = cutHex(b, `,"seal":"`); !ok || (len(e.Seal) != 64 && e.Seal != "") {
+	if e.Seal, tail, ok = cutValue(tail, `,"seal":"`); !ok || e.Seal != "" && !hexDigits(e.Seal) {
 		return false
 	}
+	b = b[n-len(tail):]
 	if len(b) == 1 && b[0] == '}' {
 		return true
 	}
@@ -127,21 +130,21 @@ func stringEnd(b []byte) int {
 	return -1
 }
 
-func cutHex(b []byte, prefix string) (hex string, rest []byte, ok bool) {
-	b, ok = bytes.CutPrefix(b, []byte(prefix))
-	if !ok {
-		return "", b, false
+func cutValue(s, prefix string) (value, rest string, ok bool) {
+	if s, ok = strings.CutPrefix(s, prefix); !ok {
+		return "", s, false
 	}
-	n := bytes.IndexByte(b, '"')
-	if n < 0 || n > 64 {
-		return "", b, false
-	}
-	for _, c := range b[:n] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return "", b, false
+	return strings.Cut(s, `"`)
+}
+
+// hexDigits reports whether s is 64 lower-case hex digits.
+func hexDigits(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
 		}
 	}
-	return string(b[:n]), b[n+1:], true
+	return len(s) == 64
 }
 
 func (e *Entry) parseHead() error {
@@ -228,16 +231,15 @@ func unknownNames(names []string, head []byte) bool {
 // quickHead reads a head that stands as this build writes it and has no fields
 // by type: nearly all entries. Anything else is left to the full reading.
 func (e *Entry) quickHead() bool {
-	b := e.HeadRaw
-	var ok bool
-	if b, ok = bytes.CutPrefix(b, []byte(`{"v":1,"rev":`)); !ok {
+	if !bytes.HasPrefix(e.HeadRaw, []byte(`{"v":1,"rev":`)) {
 		return false
 	}
-	n := bytes.IndexByte(b, ',')
+	b := string(e.HeadRaw[len(`{"v":1,"rev":`):]) // one copy for all fields
+	n := strings.IndexByte(b, ',')
 	if n < 1 || n > 18 || (b[0] == '0' && n > 1) {
 		return false
 	}
-	rev, err := strconv.ParseUint(string(b[:n]), 10, 63)
+	rev, err := strconv.ParseUint(b[:n], 10, 63)
 	if err != nil {
 		return false
 	}
@@ -250,16 +252,17 @@ func (e *Entry) quickHead() bool {
 		{`,"type":"`, &h.Type}, {`,"at":"`, &h.At}, {`,"prev":"`, &h.Prev}, {`,"recovery":"`, &h.Recovery},
 		{`,"key_sha256":"`, &h.KeySHA256}, {`,"body_sha256":"`, &h.BodySHA256}, {`,"seal_key":"`, &h.SealKey},
 	} {
-		if b, ok = bytes.CutPrefix(b, []byte(f.name)); !ok {
+		rest, ok := strings.CutPrefix(b, f.name)
+		if !ok {
 			return false
 		}
-		n := bytes.IndexByte(b, '"')
-		if n < 0 || !plain(b[:n]) {
+		n := strings.IndexByte(rest, '"')
+		if n < 0 || !plain(rest[:n]) {
 			return false
 		}
-		*f.to, b = string(b[:n]), b[n+1:]
+		*f.to, b = rest[:n], rest[n+1:]
 	}
-	if len(b) != 1 || b[0] != '}' {
+	if b != "}" {
 		return false
 	}
 	e.Head = h
@@ -268,9 +271,9 @@ func (e *Entry) quickHead() bool {
 
 // plain reports whether b is printable ASCII without a backslash, as every
 // head of version 1 is: no encoder has a choice there.
-func plain(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 || c > 0x7e || c == '\\' {
+func plain[T string | []byte](b T) bool {
+	for i := range len(b) {
+		if c := b[i]; c < 0x20 || c > 0x7e || c == '\\' {
 			return false
 		}
 	}
