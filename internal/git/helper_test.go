@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // world is a machine of its own: a home folder, an environment, a place for
@@ -32,7 +31,6 @@ func newWorld(t testing.TB) *world {
 			"XDG_CONFIG_HOME=" + filepath.Join(w.home, ".config"), "TMPDIR=" + os.TempDir(),
 		},
 		Path: os.Getenv("PATH"),
-		Now:  time.Now,
 	}
 	w.write("home/.gitconfig", "[user]\n name = Ana\n email = ana@example.com\n[init]\n defaultBranch = main\n[protocol \"file\"]\n allow = always\n[advice]\n detachedHead = false\n")
 	return w

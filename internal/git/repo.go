@@ -2,14 +2,12 @@ package git
 
 import (
 	"errors"
-	"time"
 )
 
 // Env is what the package may know of the world.
 type Env struct {
-	Vars []string         // the process's environment, "KEY=value"; git sees it with GIT_* filtered
-	Path string           // where the git binary is looked for: a PATH list; relative entries don't count
-	Now  func() time.Time // the clock
+	Vars []string // the process's environment, "KEY=value"; git sees it with GIT_* filtered
+	Path string   // where the git binary is looked for: a PATH list; relative entries don't count
 }
 
 // Repo is one repository as seen from one of its folders. All paths are

@@ -37,7 +37,8 @@ func (p *Project) where(ctx context.Context) (ledger.Place, error) {
 }
 
 // withBase completes a place for writing: the merge-base with the default
-// branch as it is now.
+// branch as it is now, which git is asked for once per pair of commits. p.mu is
+// held.
 func (p *Project) withBase(ctx context.Context, place ledger.Place) ledger.Git {
 	g := place.Git
 	if place.NoGit || g.Commit == "" || place.Default == "" {
@@ -47,18 +48,35 @@ func (p *Project) withBase(ctx context.Context, place ledger.Place) ledger.Git {
 		g.Base = g.Commit
 		return g
 	}
-	tips, err := p.loc.repo.RefTips(ctx)
-	if err != nil || tips[place.Default] == "" {
+	tip := p.defaultTip(ctx, place.Default)
+	if tip == "" {
 		return g
 	}
-	if tips[place.Default] == g.Commit {
+	if tip == g.Commit {
 		g.Base = g.Commit
 		return g
 	}
-	if base, err := p.loc.repo.MergeBase(ctx, g.Commit, tips[place.Default]); err == nil {
-		g.Base = base
+	key := [2]string{g.Commit, tip}
+	if p.base.key != key {
+		base, err := p.loc.repo.MergeBase(ctx, g.Commit, tip)
+		if err != nil {
+			return g
+		}
+		p.base.key, p.base.commit = key, base
 	}
+	g.Base = p.base.commit
 	return g
+}
+
+// defaultTip is the default branch's tip: the local branch's, else what was
+// fetched of it.
+func (p *Project) defaultTip(ctx context.Context, branch string) string {
+	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
+		if tip, err := p.loc.repo.Ref(ctx, ref+branch); err == nil && tip != "" {
+			return tip
+		}
+	}
+	return ""
 }
 
 // scope applies the lineage rules for a reader at place.

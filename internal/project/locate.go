@@ -33,10 +33,11 @@ func locate(ctx context.Context, w *World, flag string) (*location, error) {
 	case err == nil:
 		loc.useRepo(repo)
 	case errors.Is(err, git.ErrNone):
+		stop := ""
 		if repo != nil {
-			loc.notices = append(loc.notices, repo.Notes...)
+			loc.notices, stop = append(loc.notices, repo.Notes...), repo.Top
 		}
-		loc.usePlain(w)
+		loc.usePlain(w, stop)
 	default:
 		return nil, err
 	}
@@ -93,15 +94,16 @@ func (loc *location) useRepo(repo *git.Repo) {
 }
 
 // usePlain serves a folder without git: the folder above that has a ledger,
-// else the folder itself. The search stops at the home folder.
-func (loc *location) usePlain(w *World) {
+// else the folder itself. The search stops at the home folder, and at stop: the
+// top of a worktree whose repository can't be found.
+func (loc *location) usePlain(w *World, stop string) {
 	home := resolved(w.Home)
 	for d := loc.dir; d != home; d = filepath.Dir(d) {
 		if isDir(filepath.Join(d, filelog.FolderName)) && forbidden(w, d) == "" {
 			loc.top = d
 			break
 		}
-		if d == filepath.Dir(d) {
+		if d == filepath.Dir(d) || d == stop {
 			break
 		}
 	}

@@ -43,6 +43,10 @@ type core struct {
 	idx   *index.Index
 	tail  []ledger.Entry // behind what the index holds, up to the head seen last
 	dirty bool           // saved since HANDOFF.md was written
+	base  struct {       // the merge-base found last
+		key    [2]string // commit and the default branch's tip
+		commit string
+	}
 }
 
 // Open finds the project. It makes nothing and reads no ledger. The error is a

@@ -1,0 +1,36 @@
+# Commands for people who work on Holdfast. Each is plain enough to be typed.
+
+VERSION ?= dev
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: build test race lint cross bench torture fuzz man clean
+
+build: ## one static binary in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/holdfast ./cmd/holdfast
+
+test: ## everything that needs nothing but Go and git
+	go test ./...
+
+race: ## the race detector; the packages that link SQLite take their time
+	go test -race ./internal/ledger/... ./internal/durable ./internal/filelog ./internal/git ./internal/secret ./internal/client ./internal/txn ./internal/surface ./internal/project ./internal/mcpserver
+
+lint:
+	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+cross: ## does it build everywhere?
+	for os in linux darwin windows; do for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/holdfast || exit 1; done; done
+
+bench: ## the bars of docs/BENCHMARKS.md, as ratios within one run
+	go run ./bench
+
+fuzz: ## every parser for a short while; FUZZTIME=10m for longer
+	./bench/fuzz.sh $${FUZZTIME:-5s}
+
+torture: ## kill loops, fault injection, races; ROUNDS=1000 for the long form
+	HOLDFAST_TORTURE=$${ROUNDS:-20} go test -count=1 -run 'Torture|Kill|Fault|Linear' -v ./internal/... ./cmd/... | grep -vE '^(=== |--- PASS|ok|\?)'
+
+clean:
+	rm -rf bin dist
