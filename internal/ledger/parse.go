@@ -155,14 +155,19 @@ func (e *Entry) parseHead() error {
 	return e.fullHead()
 }
 
-// fullHead reads any head. The version is read before anything that a newer
-// version may mean otherwise. What version 1 knows has one form only, that in
+// fullHead reads any head. What version 1 knows has one form only, that in
 // which Encode writes it: so no two readers can take a head for two things.
 func (e *Entry) fullHead() error {
+	if e.asWritten() {
+		e.Newer = e.Newer || !KnownType(e.Type)
+		return nil
+	}
+	e.Head = Head{}
 	names, ok := objectFields(e.HeadRaw)
 	if !ok {
 		return &EntryError{Rev: -1, Why: "its head is not an object with distinct fields"}
 	}
+	// The version is read before anything that a newer version may mean otherwise.
 	var v struct {
 		V   int   `json:"v"`
 		Rev int64 `json:"rev"`
@@ -172,22 +177,25 @@ func (e *Entry) fullHead() error {
 		return &EntryError{Rev: -1, Why: "its head has no version and revision"}
 	}
 	err = json.Unmarshal(e.HeadRaw, &e.Head)
-	if v.V > FormatVersion {
-		e.V, e.Rev, e.Newer = v.V, v.Rev, true
-		return nil
-	}
-	if err != nil {
+	switch {
+	case v.V > FormatVersion:
+		e.V, e.Rev = v.V, v.Rev
+	case err != nil:
 		return &EntryError{Rev: v.Rev, Why: "its head has a field of another type"}
-	}
-	if again, err := marshal(&e.Head); err == nil && bytes.Equal(again, e.HeadRaw) && plain(e.HeadRaw) {
-		e.Newer = e.Newer || !KnownType(e.Type)
-		return nil
-	}
-	if !unknownNames(names, e.HeadRaw) {
+	case !unknownNames(names, e.HeadRaw):
 		return &EntryError{Rev: v.Rev, Why: "its head is not written as version 1 writes it"}
 	}
 	e.Newer = true
 	return nil
+}
+
+// asWritten reads a head that stands as version 1 writes it.
+func (e *Entry) asWritten() bool {
+	if !plain(e.HeadRaw) || json.Unmarshal(e.HeadRaw, &e.Head) != nil || e.V != FormatVersion || e.Rev < 0 {
+		return false
+	}
+	again, err := marshal(&e.Head)
+	return err == nil && bytes.Equal(again, e.HeadRaw)
 }
 
 // Names of fields that this build knows; a test holds them to the types.
