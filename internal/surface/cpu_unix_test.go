@@ -1,0 +1,17 @@
+//go:build unix
+
+package surface
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+func cpuTime(tb testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,8 @@
+package surface
+
+import (
+	"testing"
+	"time"
+)
+
+func cpuTime(testing.TB) time.Duration { return 0 }
