@@ -218,6 +218,55 @@ func childReadOnly(args []string) error {
 	return errors.Join(errs...)
 }
 
+// A real mount in the way: a bind-mounted file, and a tmp on another mount,
+// from which nothing can be linked or renamed.
+func TestMountsInTheWay(t *testing.T) { inMounts(t, "mounts") }
+
+func childMounts(args []string) error {
+	d, tmp, err := small(args[0], "size=1m")
+	if err == nil {
+		err = os.WriteFile(d.join("source"), []byte("bound\n"), 0o600)
+	}
+	if err == nil {
+		err = mount(d.join("source"), d.join("old"), "", unix.MS_BIND, "")
+	}
+	if err != nil {
+		return err
+	}
+	var mounted *MountedError
+	for _, err := range []error{d.Replace(tmp, "old", []byte("x"), 0o600), d.ReplaceKeeping(nil, "old", []byte("x"))} {
+		if !errors.As(err, &mounted) {
+			return fmt.Errorf("replace a mounted file: %w", err)
+		}
+	}
+	if err := d.WriteInPlace("old", []byte("in place\n")); err != nil {
+		return err
+	}
+	if got, err := d.ReadFile("source", 100); err != nil || string(got) != "in place\n" {
+		return fmt.Errorf("the mounted file holds %q: %w", got, err)
+	}
+	tmp.Close()
+	if err := mount("tmpfs", d.join("tmp"), "tmpfs", 0, "size=1m,mode=700"); err != nil {
+		return err
+	}
+	if tmp, err = d.Sub("tmp"); err != nil {
+		return err
+	}
+	pub, err := d.Publish(tmp, "new", []byte("x\n"), 0o400)
+	if err != nil || pub.How != ByCreate {
+		return fmt.Errorf("published by %q: %w", pub.How, err)
+	}
+	if _, err = d.Publish(tmp, "new", []byte("y\n"), 0o400); !errors.Is(err, ErrExists) {
+		return fmt.Errorf("published twice: %w", err)
+	}
+	names, err := tmp.Names()
+	if len(names) != 0 {
+		err = errors.Join(err, errors.New("a temporary file stays"))
+	}
+	return err
+}
+
 func mountChildren() map[string]func([]string) error {
-	return map[string]func([]string) error{"full": childFull, "nospc": childNoInodes, "ro": childReadOnly}
+	return map[string]func([]string) error{"full": childFull, "nospc": childNoInodes, "ro": childReadOnly,
+		"mounts": childMounts}
 }
