@@ -9,12 +9,12 @@ import (
 type link uint8
 
 const (
-	byNothing link = iota // the next word: "password hunter2"
-	bySign                // : = := => -> |
-	byFlag                // --name value
-	byWords               // "is", "was set to", also in other languages
-	byFarWords            // the same after a phrase: "for the staging db is"
-	byQuote               // the next word, in quotes: PASSWORD 'hunter2'
+	byNothing  link = iota // the next word: "password hunter2"
+	bySign                 // : = := => -> |
+	byFlag                 // --name value
+	byWords                // "is", "was set to", also in other languages
+	byFarWords             // the same after a phrase: "for the staging db is"
+	byQuote                // the next word, in quotes: PASSWORD 'hunter2'
 )
 
 // maxValue is the length beyond which a value isn't read further.
@@ -28,11 +28,19 @@ func (p *page) assignments() {
 			continue
 		}
 		how, at := p.linkAfter(n)
-		if how == byNothing && at == n.end {
+		if how == byNothing && at == n.end || how == byFarWords && n.trust != trustFull {
 			continue
+		}
+		if (how == byWords || how == byFarWords) && verbNoun(p.s[n.start:n.end]) {
+			how = byNothing
 		}
 		p.valueAt(n, how, at)
 	}
+}
+
+// verbNoun reports whether a name alone is more often a verb.
+func verbNoun(name string) bool {
+	return strings.EqualFold(name, "pass") || strings.EqualFold(name, "clave")
 }
 
 // linkAfter finds how the name goes on, and where its value would begin.
@@ -153,24 +161,34 @@ func skipWordValue(s string, i int) int {
 // ("for the staging db"), and returns where the value begins, or 0.
 func wordsLink(s string, i int) (at int, far bool) {
 	const phrase = 7
-	for n := 0; n < phrase && i < len(s); n++ {
+	for n := 0; n < phrase && i < len(s) && s[i] != '\n'; n++ {
 		e := i
 		for e < len(s) && !is(s[e], cSpace) && s[e] != ':' && s[e] != '=' {
 			e++
 		}
 		w := strings.ToLower(strings.Trim(s[i:e], `"'*,()`+"`"))
-		if (e < len(s) && (s[e] == ':' || s[e] == '=') || verbs[w]) && e > i {
-			if verbs[w] {
-				return fillersAfter(s, e), n > 3
-			}
+		switch {
+		case verbs[w]:
+			return fillersAfter(s, e), n > 3
+		case (w == "to" || w == "as") && unwordly(s, skip(s, e, cSpace, 4)):
+			return e, n > 3
+		case e < len(s) && (s[e] == ':' && e > i || s[e] == '=' && e == i): // not m=64MiB
 			return e + 1, true
 		}
-		if e-i > 20 || strings.IndexByte(".;!?", s[max(i, e-1)]) >= 0 && w != "" && e < len(s) {
+		if e-i > 20 || strings.ContainsAny(s[i:e], "*(){}[]<>;=/\\") || strings.IndexByte(".;!?", s[max(i, e-1)]) >= 0 && w != "" && e < len(s) {
 			return 0, false
 		}
-		i = skip(s, e, cSpace, 4)
+		for i = e; i < len(s) && s[i] == ' '; i++ {
+		}
 	}
 	return 0, false
+}
+
+// unwordly reports whether the word at i is more than letters.
+func unwordly(s string, i int) bool {
+	e := bareEnd(s, i)
+	v := s[i:e]
+	return v != "" && (!structured(v) || chosen(v, look(v)))
 }
 
 // fillersAfter skips words between a verb and the value, and signs.
@@ -193,7 +211,7 @@ func fillersAfter(s string, i int) int {
 }
 
 var verbs = set(`is was are be becomes became remains equals reads are: is: lautet ist war wurde es era est était
-	è é era foi jest är er on это был равен sera será fue vale`)
+	è é era foi jest är er это был равен sera será fue vale`)
 
 var fillers = set(`now currently still just set changed reset rotated updated to as simply literally temporarily
 	always actually hardcoded hard-coded likely probably the string value following called jetzt auf

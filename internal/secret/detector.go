@@ -121,6 +121,7 @@ type need uint8
 const (
 	needRun   need = iota // a run of at least n token bytes
 	needStart             // such a run that begins with the keyword
+	needWord              // the same, and no letter, digit or _ before it
 	needPair              // keyword, sign, value (the generic rule's shape)
 	needCurl              // curl's option for a header or a user
 )
@@ -179,6 +180,9 @@ func (p *page) needed() []string {
 // fulfils reports whether the text fulfils the rule's need at a keyword.
 func (p *page) fulfils(r *gitleaksRule, a anchor) bool {
 	switch r.need {
+	case needWord:
+		c := byteAt(p.s, int(a.pos)-1)
+		return !is(c, cAlnum) && c != '_' && p.runFrom(int(a.pos)) >= r.n
 	case needStart:
 		return p.runFrom(int(a.pos)) >= r.n
 	case needPair:

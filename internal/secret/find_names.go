@@ -35,6 +35,9 @@ func (p *page) findNames() {
 		} else if n.kind, n.trust = classify(words); len(words) == 1 {
 			p.joinLeft(&n, words[0])
 		}
+		if p.aboutNext(n.end) {
+			n.trust = trustNone
+		}
 		if n.kind != kindNone {
 			p.names = append(p.names, n)
 		}
@@ -45,7 +48,7 @@ func (p *page) findNames() {
 // secret" and "token count" with a space.
 func (p *page) joinLeft(n *name, word string) {
 	i := n.start
-	if byteAt(p.s, i-1) != ' ' {
+	if byteAt(p.s, i-1) != ' ' || word == "auth" {
 		return
 	}
 	start := identStart(p.s, i-1)
@@ -56,6 +59,22 @@ func (p *page) joinLeft(n *name, word string) {
 		n.kind, n.trust, n.start = k, t, start
 	}
 }
+
+// aboutNext reports whether the next word turns the name at its left into
+// something about a secret: "password hash", "token endpoint".
+func (p *page) aboutNext(end int) bool {
+	if byteAt(p.s, end) != ' ' {
+		return false
+	}
+	e := identEnd(p.s, end+1)
+	if e == end+1 || e-end > 16 {
+		return false
+	}
+	w := strings.ToLower(p.s[end+1 : e])
+	return meta[w] && !fillers[w] && !verbs[w] && !linking[w]
+}
+
+var linking = set(`in by at out per on list set use`)
 
 // lastOf cuts an identifier down to what follows its last dot: in
 // config.db.password the password counts.

@@ -118,6 +118,9 @@ func needOf(t *testing.T, id, regex string, keywords []string) (string, int) {
 		t.Fatal(err)
 	}
 	if startsWithKeyword(re, keywords) {
+		if re.Op == syntax.OpConcat && re.Sub[0].Op == syntax.OpWordBoundary {
+			return "needWord", boundOf(re).pre
+		}
 		return "needStart", boundOf(re).pre
 	}
 	return "needRun", boundOf(re).best

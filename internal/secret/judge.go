@@ -21,8 +21,16 @@ func (p *page) valueAt(n name, how link, i int) {
 	if how == byNothing && p.loginBefore(n.start) {
 		how = byWords // netrc: login ana password hunter2
 	}
+	if how == byFarWords && (isHex(v) && (len(v) == 40 || len(v) == 64) || digestBefore(p.s, r.start)) {
+		return
+	}
 	if secretLike(v, n, how, r) {
-		p.add(ruleFor(n.kind), rankName, r.start, r.end)
+		end := p.nextPiece(r)
+		if end == r.end {
+			p.add(ruleFor(n.kind), rankName, r.start, end)
+		} else {
+			p.addForm(ruleFor(n.kind), rankName, r.start, end, formSplit)
+		}
 		return
 	}
 	if how == bySign || how == byFlag || how == byWords {
@@ -76,7 +84,7 @@ func secretLike(v string, n name, how link, r reading) bool {
 		}
 		return drawn && len(v) >= 12
 	case how == byNothing || r.call:
-		return drawn && len(v) >= 12 && !commonID(v) || n.kind == kindPassword && strongPassword(v, t)
+		return drawn && len(v) >= 12 && (!commonID(v) || isHex(v) && len(v) >= 16 && len(v) != 40 && len(v) != 64) || n.kind == kindPassword && strongPassword(v, t)
 	case isUUID(v):
 		return true
 	case n.kind == kindToken:
@@ -151,7 +159,10 @@ var terms = set(`argon2 argon2id argon2i argon2d sha1 sha2 sha3 sha224 sha256 sh
 // password, even where only a noun stands near it: letters, digits and a mark
 // such as ! inside, changing often.
 func strongPassword(v string, t traits) bool {
-	if len(v) < 8 || len(v) > 64 || t.digit == 0 || t.letters() == 0 {
+	if len(v) < 8 || len(v) > 64 || t.letters() == 0 {
+		return false
+	}
+	if t.digit == 0 && (len(v) < 10 || t.upper < 2 || t.lower < 2 || t.alnum() > 3*t.pieces) {
 		return false
 	}
 	if strings.ContainsAny(v, "/\\<>(){}[]|=,;:\"'`") || strings.Count(v, "@") == 1 && strings.Contains(v[strings.IndexByte(v, '@'):], ".") {
@@ -207,6 +218,26 @@ func passphrase(v string) bool {
 
 var stopWords = set(`the and for with that this from not are was must can has have use your you please enter is it
 	when where required should will than then less more between at least characters long without`)
+
+// nextPiece returns the end of what carries an unquoted value on in the next
+// line: a line of its own, of the same make. Without one it returns the
+// value's own end.
+func (p *page) nextPiece(r reading) int {
+	if r.quote != 0 || byteAt(p.s, r.end) != '\n' && byteAt(p.s, r.end) != '\r' {
+		return r.end
+	}
+	i := skip(p.s, r.end, cSpace, 40)
+	e := i
+	for e < len(p.s) && e < i+maxValue && (is(p.s[e], cAlnum) || strings.IndexByte("_-+/=", p.s[e]) >= 0) {
+		e++
+	}
+	v, next := p.s[r.start:r.end], p.s[i:e]
+	alone := e == len(p.s) || p.s[e] == '\n' || p.s[e] == '\r' || p.s[i-1] == ' ' && p.s[e] == ' '
+	if alone && len(next) >= 8 && isHex(v) == isHex(next) && (isHex(next) || look(next).random()) {
+		return e
+	}
+	return r.end
+}
 
 // pieces joins a value that goes on after a gap: groups of digits, a line end,
 // "one" + "two".

@@ -20,7 +20,7 @@ func (p *page) keyBlocks() {
 			if j < 0 {
 				continue
 			}
-			body = i + j + len("private-lines:")
+			body = i + j + len("private-lines:") // a count of lines follows
 		} else {
 			j := strings.Index(low, "private key")
 			if j < 0 || strings.ContainsAny(low[10:j], "\n:") {
@@ -35,65 +35,88 @@ func (p *page) keyBlocks() {
 	}
 }
 
-// minKeyBody is how much of a key must stand there to be one.
+// minKeyBody is how much of a key must stand in one line to be one.
 const minKeyBody = 20
 
 // maxBlock is how far the end of a block is looked for. A key of RSA-16384 has
 // 13 KB.
 const maxBlock = 16 << 10
 
-// blockEnd finds the end of a key whose body begins at or after i, or 0 if no
-// body follows.
+// blockEnd finds the end of a key whose head line ends at or after i, or 0 if
+// no body follows. Head lines such as "DEK-Info: …" may stand before the body.
 func blockEnd(s string, i int) int {
-	rest := s[i:min(len(s), i+maxBlock)]
-	stop := len(rest)
-	if j := strings.Index(rest, "---END"); j >= 0 {
-		stop = j
-	} else if j := strings.Index(rest, "--- END"); j >= 0 {
-		stop = j
-	}
-	longest, n := 0, 0
-	for k := 0; k < stop; k++ {
-		c := rest[k]
-		switch {
-		case is(c, cAlnum) || c == '+' || c == '/' || c == '=':
-			n++
-		case c == '\\' && (byteAt(rest, k+1) == 'n' || byteAt(rest, k+1) == 'r'):
-			longest, n = max(longest, n), 0
-			k++
-		default:
-			longest, n = max(longest, n), 0
-		}
-	}
-	if longest = max(longest, n); longest < minKeyBody {
+	limit := min(len(s), i+maxBlock)
+	i = bodyStart(s, i, limit)
+	if i == 0 {
 		return 0
 	}
-	if stop < len(rest) { // take the end line with it
-		if j := strings.Index(rest[stop+4:], "---"); j >= 0 && j < 80 {
-			stop += 4 + j
-			for stop < len(rest) && rest[stop] == '-' {
-				stop++
-			}
+	end := i
+	for i < limit {
+		e := keyLine(s, i, limit)
+		if e-i < 4 {
+			break
 		}
-		return i + stop
+		end, i = e, keyGap(s, e, limit)
 	}
-	return i + lastKeyByte(rest[:stop])
-}
-
-// lastKeyByte cuts a block without an end after its last long line.
-func lastKeyByte(s string) int {
-	end, start := 0, -1
-	for i := 0; i <= len(s); i++ {
-		if i < len(s) && (is(s[i], cAlnum) || s[i] == '+' || s[i] == '/' || s[i] == '=') {
-			if start < 0 {
-				start = i
-			}
-			continue
+	if j := strings.Index(s[end:min(limit, end+64)], "--- END"); j >= 0 {
+		end += j
+	} else if j := strings.Index(s[end:min(limit, end+64)], "---END"); j >= 0 {
+		end += j
+	} else {
+		return end
+	}
+	if j := strings.Index(s[end+4:min(limit, end+80)], "---"); j >= 0 { // the end line too
+		for end += 4 + j; end < limit && s[end] == '-'; end++ {
 		}
-		if start >= 0 && i-start >= minKeyBody {
-			end = i
-		}
-		start = -1
 	}
 	return end
+}
+
+// bodyStart skips the rest of the head line and head fields, and returns where
+// the key's first long line begins, or 0.
+func bodyStart(s string, i, limit int) int {
+	for n := 0; n < 8; n++ {
+		for i < limit && (s[i] == '-' || s[i] == ' ') || hasPrefixFold(s[i:limit], "block") {
+			if s[i] == '-' || s[i] == ' ' {
+				i++
+			} else {
+				i += len("block")
+			}
+		}
+		i = keyGap(s, i, limit)
+		e := keyLine(s, i, limit)
+		if e-i >= minKeyBody {
+			return i
+		}
+		if byteAt(s, e) != ':' && byteAt(s, e) != '-' && !is(byteAt(s, i), cDigit) {
+			return 0
+		}
+		for i = e; i < limit && s[i] != '\n' && s[i] != '\\'; i++ {
+		}
+	}
+	return 0
+}
+
+// keyLine finds the end of the base64 that begins at i.
+func keyLine(s string, i, limit int) int {
+	for i < limit && (is(s[i], cAlnum) || s[i] == '+' || s[i] == '/' || s[i] == '=') {
+		i++
+	}
+	return i
+}
+
+// keyGap skips what stands between the lines of a key: white space, escaped
+// line ends, quotes and the signs that join string literals.
+func keyGap(s string, i, limit int) int {
+	for i < limit {
+		switch c := s[i]; {
+		case c == '\\' && (byteAt(s, i+1) == 'n' || byteAt(s, i+1) == 'r' || byteAt(s, i+1) == 't'):
+			i += 2
+		case is(c, cSpace|cQuote) || c == '\\' || c == ',' || c == '>' || c == '|' || c == '+' && is(byteAt(s, i+1), cSpace|cQuote):
+			i++
+		default:
+			return i
+		}
+	}
+	return i
 }

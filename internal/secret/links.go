@@ -93,19 +93,19 @@ func publicKeyHost(host string) bool { return strings.Contains(host, "sentry") }
 // linkPassword reports whether the password of a link is a real one: not a
 // sample, and not one of the words that every local database has.
 func linkPassword(user, pass string) bool {
-	if len(pass) < 3 || placeholder(pass) || strings.EqualFold(user, pass) {
+	if len(pass) < 3 || placeholder(pass) || strings.EqualFold(user, pass) || commonPasswords[strings.ToLower(pass)] {
 		return false
 	}
 	t := look(pass)
 	if t.digit+t.special+t.other == 0 {
-		return !commonPasswords[strings.ToLower(pass)] && len(pass) >= 6
+		return len(pass) >= 6
 	}
 	return true
 }
 
 var commonPasswords = set(`pass password passwd pwd secret user username root admin postgres mysql guest test tester testing
 	example default token oauth2 bearer git local localhost dev devel developer mongo redis rabbitmq rabbit minio
-	minioadmin changeme db database app application x-oauth-basic letmein hostname host port`)
+	minioadmin changeme db database app application x-oauth-basic letmein hostname host port p@ssword`)
 
 // query finds tokens in a link's query and fragment that the rules for names
 // don't know, such as the signatures that make a link work.
@@ -127,8 +127,7 @@ func (p *page) query(u address) {
 }
 
 var linkKeys = set(`sig signature x-amz-signature x-goog-signature x-amz-security-token x-ms-signature code access_token
-	id_token refresh_token token key apikey api_key auth password secret ticket session sessionid sid otp jwt k t h
-	hash s invite magic confirmation_token reset_password_token oauth_token policy-signature __token__ hmac st`)
+	id_token refresh_token token key apikey api_key auth password secret ticket session sessionid sid otp jwt invite magic confirmation_token reset_password_token oauth_token policy-signature __token__ hmac st`)
 
 // oneTime finds links whose path or fragment is a secret: one-time secrets,
 // password resets, webhooks.
@@ -142,13 +141,15 @@ func (p *page) oneTime(u address) {
 	fragment := u.fragment < u.end && !strings.ContainsAny(p.s[u.fragment:u.end], "=")
 	said := strong
 	for i, seg := range segs {
-		drawn := len(seg) >= 16 && (look(seg).random() || isHex(seg) && look(seg).letters() > 0) || isUUID(seg) && strong
+		t := look(seg)
+		drawn := len(seg) >= 16 && (t.random() || t.letters() > 0 && (isHex(seg) || t.digit > 0 && !structured(seg) && !wordySlug(seg))) ||
+			isUUID(seg) && strong
 		last := i == len(segs)-1
 		if drawn && !placeholder(seg) && (said || fragment && last && strong) {
 			p.add(oneTimeRule(host), rankShape, u.start, u.end)
 			return
 		}
-		if drawn && fragment && last && len(seg) >= 20 && look(seg).mixed() && !isUUID(seg) {
+		if drawn && fragment && last && longestDrawn(seg) >= 18 && t.mixed() {
 			p.add("one-time-link", rankShape, u.start, u.end)
 			return
 		}

@@ -101,7 +101,7 @@ func (p *page) bareTokens() {
 func (p *page) bare(i, e int) bool {
 	v := p.s[i:e]
 	t := look(v)
-	if !t.mixed() || t.digit < 3 || t.alnum()*10 > t.pieces*24 || publicBlob(v) || wordySlug(v) || masked(v) {
+	if !t.mixed() || t.digit < 3 || !t.random() || longestDrawn(v) < 16 || hexNumber(v) || publicBlob(v) || wordySlug(v) || masked(v) {
 		return false
 	}
 	if j := strings.IndexAny(v, "-_"); j > 0 && j < 12 && publicBlob(v[j+1:]) {
@@ -110,12 +110,15 @@ func (p *page) bare(i, e int) bool {
 	return !digestBefore(p.s, i) && !p.inLink(i) && !p.inBlob(i, e)
 }
 
+// hexNumber reports whether a value is a number in hexadecimal, as 0xC0FFEE.
+func hexNumber(v string) bool { return hasPrefixFold(v, "0x") && isHex(v[2:]) }
+
 // bareAWS reports whether a run of 40 has the form of an AWS secret key: base64
 // with all kinds of characters, and no words between its slashes.
 func (p *page) bareAWS(r run) bool {
 	s := p.s[r.start:r.end]
 	t := look(s)
-	return t.mixed() && t.alnum()*10 < t.pieces*22 && strings.Count(s, "/") <= 4 && !strings.ContainsAny(s, ".~\\-_") &&
+	return t.mixed() && t.random() && strings.Count(s, "/") <= 4 && !strings.ContainsAny(s, ".~\\-_") &&
 		!wordySlug(s) && !publicBlob(s) && !digestBefore(p.s, r.start) && !p.inLink(r.start)
 }
 

@@ -17,9 +17,9 @@ const (
 	// Quotation marks and spaces of typographers, taken for " ' and a space.
 	formTypographic = "typographic"
 
-	formSplit     = "split"
-	formBase64    = "base64"
-	formHex       = "hex"
+	formSplit  = "split"
+	formBase64 = "base64"
+	formHex    = "hex"
 )
 
 // plainView returns the view with invisible and full-width characters, percent
@@ -151,10 +151,14 @@ func hexByte(s string, i, n int) (byte, bool) {
 	return byte(v), v > ' ' && v < 0x7f
 }
 
-// escapeAt reads \uXXXX or \xXX for a visible ASCII character.
+// escapeAt reads \uXXXX or \xXX for a visible ASCII character. In text that
+// was quoted twice, two backslashes stand before it.
 func escapeAt(s string) (byte, int) {
-	n := 0
-	switch byteAt(s, 1) {
+	i, n := 1, 0
+	if byteAt(s, 1) == '\\' {
+		i = 2
+	}
+	switch byteAt(s, i) {
 	case 'u':
 		n = 4
 	case 'x':
@@ -162,8 +166,8 @@ func escapeAt(s string) (byte, int) {
 	default:
 		return 0, 0
 	}
-	if c, ok := hexByte(s, 2, n); ok {
-		return c, n + 2
+	if c, ok := hexByte(s, i+1, n); ok {
+		return c, i + 1 + n
 	}
 	return 0, 0
 }

@@ -98,7 +98,6 @@ func (p *page) longest() int {
 	return n
 }
 
-
 // addForm is add for a rule that took the disguise off itself.
 func (p *page) addForm(rule string, rank, start, end int, form string) {
 	n := len(p.sc.hits)

@@ -11,11 +11,15 @@ func (p *page) splitTokens() {
 	}
 	b := newBuilder(p.v)
 	for i := 0; i < len(p.s); i++ {
-		if glue(p.s, i) {
+		switch {
+		case p.s[i] == '\\' && i+1 < len(p.s) && strings.IndexByte("nrt", p.s[i+1]) >= 0: // an escaped line end
 			b.note(formSplit)
-			continue
+			i++
+		case glue(p.s, i):
+			b.note(formSplit)
+		default:
+			b.keep(i)
 		}
-		b.keep(i)
 	}
 	if len(b.v.edits) == 0 {
 		return
@@ -58,7 +62,9 @@ func glue(s string, i int) bool {
 		return true
 	}
 	switch c {
-	case '+', '&', ',', '\\':
+	case '\\':
+		return byteAt(s, i+1) == '\\' || is(byteAt(s, i+1), cSpace|cQuote) || is(byteAt(s, i-1), cSpace|cQuote)
+	case '+', '&', ',':
 		return is(byteAt(s, i-1), cSpace|cQuote) || is(byteAt(s, i+1), cSpace|cQuote)
 	case '.', '>', '|':
 		return is(byteAt(s, i-1), cSpace|cQuote) && is(byteAt(s, i+1), cSpace|cQuote)
@@ -138,7 +144,7 @@ func plainWord(s string) bool {
 func drawnBody(s string) bool {
 	t := look(s)
 	if t.lower == 0 {
-		return t.digit > 1 || t.consonants >= 5
+		return t.digit > 1 || t.random()
 	}
 	return t.digit > 0 && t.alnum() < 3*t.pieces
 }

@@ -71,6 +71,9 @@ func vendorBody(v vendor, body string) bool {
 	if t.digit == 0 && v.min < 24 && !v.split {
 		return false
 	}
+	if v.split && t.digit > 0 && !structured(body) && !wordySlug(body) {
+		return true
+	}
 	return t.random() || longestDrawn(body) >= 16 || t.letters() > 0 && isHex(body) && len(body) >= 24
 }
 
@@ -120,6 +123,8 @@ func (p *page) sandwiched() {
 			p.add("terraform-token", rankVendor, r.start, r.end)
 		case len(s) >= 36 && strings.Contains(s, "Q~") && look(s).mixed() && look(s).random():
 			p.add("azure-secret", rankVendor, r.start, r.end)
+		case len(s) >= 36 && isHex(s[:32]) && look(s[:32]).letters() > 0 && strings.HasPrefix(s[32:], "-us") && is(s[35], cDigit):
+			p.add("mailchimp-key", rankVendor, r.start, r.end)
 		case strings.HasSuffix(s, "_mmk") && look(s).random():
 			p.add("maxmind-key", rankVendor, r.start, r.end)
 		}
