@@ -3,10 +3,7 @@ package project
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"strings"
+	"reflect"
 	"unicode/utf8"
 
 	"holdfast/internal/ledger"
@@ -15,107 +12,44 @@ import (
 // MaxRequest is the largest request or input file, in bytes.
 const MaxRequest = 4 << 20
 
-// Decode reads one JSON value into v and refuses what it does not fully
-// understand: bad UTF-8, unknown or repeated fields, values of another type,
-// anything behind the value. The error names the field, never a value.
-func Decode(data []byte, v any) error {
+// Decode reads one JSON value into v, a pointer, and refuses what it does not
+// fully understand: bad UTF-8, half surrogate pairs, unknown or repeated
+// fields, other spellings of a name, values of another type (null among them),
+// anything behind the value. The error is a *ledger.FieldError that names the
+// field by its path, and never a value, or a *ledger.LimitError.
+func Decode(data []byte, v any) error { return decode(data, v, "") }
+
+// decode is Decode with the path of the value itself.
+func decode(data []byte, v any, path string) error {
 	if len(data) > MaxRequest {
 		return &ledger.LimitError{What: "a request", Limit: MaxRequest, Got: len(data), Unit: "bytes"}
 	}
 	if !utf8.Valid(data) {
 		return &ledger.FieldError{Field: "request", Why: "is not valid UTF-8"}
 	}
-	if err := checkDistinct(data); err != nil {
+	w := &walk{data: data, d: json.NewDecoder(bytes.NewReader(data))}
+	w.d.UseNumber()
+	if err := w.value(reflect.TypeOf(v).Elem(), path); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return decodeError(err)
+	if w.d.More() {
+		return &ledger.FieldError{Field: "request", Why: "has something behind its value"}
+	}
+	if err := json.Unmarshal(data, v); err != nil { // such as a number that is too large
+		return &ledger.FieldError{Field: "request", Why: "has a value that is out of range, or something behind its value"}
 	}
 	return nil
 }
 
-func decodeError(err error) error {
-	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := te.Field
-		if field == "" {
-			field = "request"
-		}
-		return &ledger.FieldError{Field: visible(field), Why: "must not be a " + te.Value + " (" + kindOf(te.Type.String()) + " is expected)"}
-	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &ledger.FieldError{Field: clip(strings.Trim(name, `"`), 60), Why: "is not a field that is known here"}
-	}
-	return &ledger.FieldError{Field: "request", Why: "is not valid JSON"}
-}
-
-func kindOf(goType string) string {
-	switch t := strings.TrimLeft(goType, "*"); {
-	case t == "string", t == "bool":
-		return t
-	case strings.HasPrefix(t, "int"):
-		return "a whole number"
-	case strings.HasPrefix(t, "[]"):
-		return "a list"
-	}
-	return "an object"
-}
-
-// checkDistinct walks the value's tokens: valid JSON, no name twice in one
-// object, nothing behind it.
-func checkDistinct(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var open []map[string]bool // per open object its names; nil for a list
-	name := false              // the next string is a name
-	for {
-		t, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			if len(open) > 0 || d.InputOffset() == 0 {
-				return &ledger.FieldError{Field: "request", Why: "is not valid JSON"}
-			}
-			return nil
-		}
-		if err != nil || len(open) > 64 {
-			return &ledger.FieldError{Field: "request", Why: fmt.Sprintf("is not valid JSON, at byte %d", d.InputOffset())}
-		}
-		switch t := t.(type) {
-		case json.Delim:
-			switch t {
-			case '{':
-				open = append(open, map[string]bool{})
-			case '[':
-				open = append(open, nil)
-			default:
-				open = open[:len(open)-1]
-			}
-			name = len(open) > 0 && open[len(open)-1] != nil
-			continue
-		case string:
-			if name {
-				names := open[len(open)-1]
-				if key := strings.ToLower(t); names[key] {
-					return &ledger.FieldError{Field: clip(t, 60), Why: "stands twice in one object"}
-				} else {
-					names[key] = true
-				}
-				name = false
-				continue
-			}
-		}
-		name = len(open) > 0 && open[len(open)-1] != nil
-		if len(open) == 0 && d.More() {
-			return &ledger.FieldError{Field: "request", Why: "has something behind its value"}
-		}
-	}
-}
+// byteOrderMark is what some editors write at the start of a file.
+const byteOrderMark = "\xef\xbb\xbf"
 
 // DecodeRecords reads one record or a list of them.
 func DecodeRecords(data []byte) ([]RecordRequest, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) > 0 && t[0] == '[' {
 		var list []RecordRequest
-		err := Decode(data, &list)
+		err := decode(data, &list, "records")
 		return list, err
 	}
 	var one RecordRequest

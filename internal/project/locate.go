@@ -28,7 +28,7 @@ func locate(ctx context.Context, w *World, flag string) (*location, error) {
 		return nil, err
 	}
 	loc := &location{dir: dir, worktree: "main"}
-	repo, err := git.Find(ctx, git.Env{Vars: w.Env, Path: w.Getenv("PATH"), Now: w.Now}, dir)
+	repo, err := git.Find(ctx, git.Env{Vars: w.Env, Path: w.Getenv("PATH")}, dir)
 	switch {
 	case err == nil:
 		loc.useRepo(repo)

@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -36,19 +37,8 @@ type Found struct {
 
 // Match is one thing that was found.
 type Match struct {
-	ID        string       `json:"id"`
-	Kind      string       `json:"kind"`
-	Revision  int64        `json:"revision"`
-	Passage   string       `json:"passage"`
-	Marks     [][2]int     `json:"marks,omitempty"` // byte offsets of what matched in the passage
-	Status    string       `json:"status,omitempty"`
-	Current   bool         `json:"current"`
-	Retracted bool         `json:"retracted,omitempty"`
-	Branch    string       `json:"branch,omitempty"`
-	At        string       `json:"at"`
-	Age       string       `json:"age"`
-	Actor     ledger.Actor `json:"actor"`
-	Confirmed bool         `json:"confirmed"`
+	index.Match
+	Age string `json:"age"`
 }
 
 // Search finds records and checks by their text, ranked.
@@ -67,41 +57,41 @@ func (p *Project) Search(ctx context.Context, q SearchRequest) (Found, error) {
 	}
 	f := Found{Matches: []Match{}, Notice: dataNotice}
 	err := p.look(ctx, q.Branch, func(r *reading) error {
-		f.Matches = f.Matches[:0]
-		res, err := r.view.Search(ctx, index.SearchQuery{Text: q.Query, Kinds: q.Kinds, Scope: r.scope, AllBranches: q.AllBranches,
-			Retracted: q.Retracted, History: q.History, Limit: limit, Cursor: q.Cursor})
-		if err != nil {
-			return err
+		for {
+			res, err := r.view.Search(ctx, index.SearchQuery{Text: q.Query, Kinds: q.Kinds, Scope: r.scope, AllBranches: q.AllBranches,
+				Retracted: q.Retracted, History: q.History, Limit: limit, Cursor: q.Cursor})
+			if err != nil {
+				return err
+			}
+			// A page that is too large is asked for again, shorter, so that its
+			// cursor is the right one.
+			if p.found(&f, &res) <= q.Bytes || q.Bytes == 0 || limit == 1 {
+				return nil
+			}
+			limit = max(1, limit*3/4)
 		}
-		p.found(&f, &res, q.Bytes)
-		return nil
 	})
+	if errors.Is(err, index.ErrCursor) {
+		err = &UsageError{Why: "the cursor doesn't belong to this search"}
+	}
 	return f, err
 }
 
-// found renders what the index found, as much as fits in the limit of bytes.
-func (p *Project) found(f *Found, res *index.SearchResult, limit int) {
-	f.Total, f.AtLeast, f.Cursor = res.Total, res.TotalIsAtLeast, res.Cursor
+// found renders what the index found, and gives its size as JSON in bytes.
+func (p *Project) found(f *Found, res *index.SearchResult) int {
+	f.Matches, f.Total, f.AtLeast, f.Cursor = f.Matches[:0], res.Total, res.TotalIsAtLeast, res.Cursor
 	if res.Total > res.RankedWithin || res.TotalIsAtLeast {
 		f.RankedWithin = res.RankedWithin
 	}
-	spent := 0
+	size := 0
 	for i := range res.Matches {
-		m := p.match(&res.Matches[i])
+		m := Match{Match: res.Matches[i], Age: ageText(age(p.w.Now(), res.Matches[i].At))}
 		if j, err := json.Marshal(m); err == nil {
-			spent += len(j)
-		}
-		if limit > 0 && spent > limit && i > 0 {
-			f.Cursor = res.Matches[i].Cursor
-			return
+			size += len(j) + 1
 		}
 		f.Matches = append(f.Matches, m)
 	}
-}
-
-func (p *Project) match(m *index.Match) Match {
-	return Match{ID: m.ID, Kind: m.Kind, Revision: m.Rev, Passage: m.Passage, Marks: m.Marks, Status: m.Status, Current: m.Current, Retracted: m.Retracted,
-		Branch: m.Git.Branch, At: m.At, Age: ageText(age(p.w.Now(), m.At)), Actor: m.Author, Confirmed: m.Vouched()}
+	return size
 }
 
 // Text renders what was found.
