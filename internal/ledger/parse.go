@@ -74,7 +74,7 @@ func (e *Entry) split(b []byte) bool {
 // furtherFields reports whether b, the rest of the outer object, has fields of
 // a newer build and nothing that could be taken for one of ours.
 func furtherFields(b []byte) bool {
-	if len(b) < 2 || b[0] != ',' || b[len(b)-1] != '}' {
+	if len(b) < 2 || b[0] != ',' {
 		return false
 	}
 	names, ok := objectFields(append([]byte("{"), b[1:]...))
