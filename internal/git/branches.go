@@ -25,10 +25,12 @@ func (r *Repo) DefaultBranch(ctx context.Context) (string, error) {
 		return name, wrap("read origin/HEAD", err)
 	}
 	candidates := []string{"main", "master"}
-	if v, err := r.line(ctx, "config", "--get", "init.defaultBranch"); err == nil {
+	v, err := r.initBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v != "" {
 		candidates = append([]string{v}, candidates...)
-	} else if ctx.Err() != nil {
-		return "", ctx.Err()
 	} // without git, or with a config it can't read, the names that everybody uses remain
 	for _, c := range candidates {
 		if !validRef(headsPrefix + c) {
@@ -43,6 +45,24 @@ func (r *Repo) DefaultBranch(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// initBranch is the configured init.defaultBranch, "" without one.
+func (r *Repo) initBranch(ctx context.Context) (string, error) {
+	r.initial.Lock()
+	defer r.initial.Unlock()
+	if r.initial.asked {
+		return r.initial.name, nil
+	}
+	v, err := r.line(ctx, "config", "--get", "init.defaultBranch")
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil { // not set, or no git to ask
+		v = ""
+	}
+	r.initial.name, r.initial.asked = v, true
+	return v, nil
 }
 
 // originDefault is the branch that origin/HEAD names, "" without one. A name

@@ -36,7 +36,7 @@ func Find(ctx context.Context, env Env, dir string) (*Repo, error) {
 	if err != nil {
 		return r, fmt.Errorf("find repository: %w", err)
 	}
-	r.owner = &owner{}
+	r.owner, r.initial = &owner{}, &initial{}
 	if _, err := r.binary(); err != nil {
 		r.note("git is not installed: history and uncommitted changes can't be told")
 	} else if ownerIsCheap && errors.Is(r.checkOwner(ctx), ErrRefused) {

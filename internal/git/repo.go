@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"sync"
 )
 
 // Env is what the package may know of the world.
@@ -24,9 +25,19 @@ type Repo struct {
 	Submodule    bool     // the git folder lies in a superproject's git folder
 	Notes        []string // for people, one line each: what is odd here, or why git facts are missing
 
-	env   Env
-	owner *owner
-	outer *Repo // the one whose submodule is being looked at
+	env     Env
+	owner   *owner
+	initial *initial
+	outer   *Repo // the one whose submodule is being looked at
+}
+
+// initial remembers the configured init.defaultBranch. It is asked for once: a
+// person's configuration doesn't change under a running program often enough
+// to be worth a process for each question.
+type initial struct {
+	sync.Mutex
+	asked bool
+	name  string
 }
 
 // Errors to tell apart with errors.Is.

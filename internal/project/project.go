@@ -133,7 +133,7 @@ func (p *Project) openIndex(ctx context.Context) error {
 
 // bulk is how many entries may be folded in memory before the index is brought
 // up to date first.
-const bulk = 64
+const bulk = 16
 
 // view gives a reader of the state at head, which the log has just given. p.mu
 // is held.
@@ -245,17 +245,18 @@ func (p *Project) read(ctx context.Context) (*reading, error) {
 		p.noteDamage(err)
 		return nil, err
 	}
-	return p.readAt(ctx, head)
+	place, err := p.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.readAt(ctx, head, place)
 }
 
-func (p *Project) readAt(ctx context.Context, head ledger.Pos) (*reading, error) {
+// readAt looks at the ledger up to head, as seen from place.
+func (p *Project) readAt(ctx context.Context, head ledger.Pos, place ledger.Place) (*reading, error) {
 	view, err := p.view(ctx, head)
 	if err != nil {
 		p.noteDamage(err)
-		return nil, err
-	}
-	place, err := p.where(ctx)
-	if err != nil {
 		return nil, err
 	}
 	scope, err := p.scope(ctx, view, place)

@@ -24,6 +24,8 @@ type mutation struct {
 	fields   []secret.Field // every text from outside, for the screening
 	person   bool           // only a person may do this
 	creates  bool           // may be a ledger's first save
+	// place is where the caller stands, found before the lock.
+	place ledger.Place
 	// files are looked at before the lock and again under it.
 	files []watched
 	// build makes the draft from the state under the lock. It checks the guards.
@@ -78,11 +80,11 @@ func (p *Project) checkMutation(ctx context.Context, m *mutation) error {
 	}
 	fields := append([]secret.Field{{Name: "key", Text: m.key}}, m.fields...)
 	// What the tool itself takes from outside is stored too.
-	place, err := p.where(ctx)
-	if err != nil {
+	var err error
+	if m.place, err = p.where(ctx); err != nil {
 		return err
 	}
-	fields = append(fields, secret.Field{Name: "branch", Text: place.Git.Branch},
+	fields = append(fields, secret.Field{Name: "branch", Text: m.place.Git.Branch},
 		secret.Field{Name: "worktree", Text: p.loc.worktree},
 		secret.Field{Name: "client", Text: p.caller.Client}, secret.Field{Name: "client version", Text: p.caller.Version})
 	if found := p.screen.Check(fields); len(found) > 0 {
@@ -114,11 +116,11 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 		if !m.creates {
 			return out, filelog.ErrNone
 		}
-		if head, err = p.createLedger(ctx); err != nil {
+		if head, err = p.createLedger(ctx, m.place); err != nil {
 			return out, err
 		}
 	}
-	r, err := p.readAt(ctx, head)
+	r, err := p.readAt(ctx, head, m.place)
 	if err != nil {
 		return out, err
 	}
@@ -204,11 +206,7 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 }
 
 // createLedger saves revision 0. Somebody else may be first.
-func (p *Project) createLedger(ctx context.Context) (ledger.Pos, error) {
-	place, err := p.where(ctx)
-	if err != nil {
-		return ledger.Pos{}, err
-	}
+func (p *Project) createLedger(ctx context.Context, place ledger.Place) (ledger.Pos, error) {
 	saved, err := p.log.Append(ctx, ledger.Pos{}, ledger.Draft{
 		Type: ledger.TypeLedger, At: p.w.Now(),
 		Body: ledger.Body{Actor: p.caller.Actor, Worktree: p.loc.worktree, Git: p.withBase(ctx, place)},
