@@ -31,10 +31,16 @@ func (h *handlers) resume(ctx context.Context, p *project.Project, args json.Raw
 		q.Finished = true
 	}
 	b, err := p.Resume(ctx, q)
-	if err != nil {
+	if err != nil && !b.Incomplete {
 		return answer{}, err
 	}
-	return answer{b.Text(p.Fence()), b}, nil
+	text := b.Text(p.Fence())
+	if err != nil { // what verifies of a damaged ledger, and what is wrong with it
+		e := project.Explain(err)
+		b.Notices = append(b.Notices, e.Code+": "+e.Message+"; next: "+e.Next)
+		text = e.Code + ": " + e.Message + "\nnext: " + e.Next + "\n" + text
+	}
+	return answer{text, b}, nil
 }
 
 func (h *handlers) record(ctx context.Context, p *project.Project, args json.RawMessage) (answer, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"holdfast/internal/git"
-	"holdfast/internal/index"
 	"holdfast/internal/ledger"
 )
 
@@ -80,7 +79,7 @@ func (p *Project) defaultTip(ctx context.Context, branch string) string {
 }
 
 // scope applies the lineage rules for a reader at place.
-func (p *Project) scope(ctx context.Context, view *index.View, place ledger.Place) (*ledger.Scope, error) {
+func (p *Project) scope(ctx context.Context, view ledger.Reader, place ledger.Place) (*ledger.Scope, error) {
 	if place.NoGit {
 		return ledger.All(), nil
 	}

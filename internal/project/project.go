@@ -229,9 +229,16 @@ func (p *Project) follow(ctx context.Context) error {
 	return nil
 }
 
+// state is what a look at a ledger can be asked: the index, or for a damaged
+// ledger the fold of what verifies.
+type state interface {
+	ledger.Reader
+	Search(ctx context.Context, q index.SearchQuery) (index.SearchResult, error)
+}
+
 // reading is one consistent look at a ledger.
 type reading struct {
-	view  *index.View
+	view  state
 	place ledger.Place
 	scope *ledger.Scope
 	head  ledger.Pos

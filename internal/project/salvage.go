@@ -1,0 +1,55 @@
+package project
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/internal/index"
+	"holdfast/internal/ledger"
+)
+
+// verified is the fold of what verifies of a damaged ledger. It has no index,
+// so it can't be searched.
+type verified struct{ *ledger.State }
+
+var errNoSearch = errors.New("a damaged ledger can't be searched")
+
+// Search implements state.
+func (verified) Search(context.Context, index.SearchQuery) (index.SearchResult, error) {
+	return index.SearchResult{}, errNoSearch
+}
+
+// salvaged completes a briefing with what verifies of a damaged ledger, and
+// gives cause, the damage, with it.
+func (p *Project) salvaged(ctx context.Context, b Briefing, q ResumeRequest, cause error) (Briefing, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dirty := b.Dirty
+	b = p.emptyBriefing(q)
+	b.Dirty, b.Incomplete = dirty, true
+	b.Notices = append(b.Notices, "possibly incomplete: the ledger is damaged, and this is what verifies; nothing can be saved before it is recovered")
+	var st ledger.State
+	for e, err := range p.log.Salvage(ctx) {
+		if err != nil || st.Apply(e) != nil {
+			break
+		}
+	}
+	place, err := p.where(ctx)
+	if err != nil {
+		return b, errors.Join(cause, err)
+	}
+	b.Branch, b.Commit = place.Git.Branch, place.Git.Commit
+	if st.Head().Hash == "" {
+		return b, cause
+	}
+	scope, err := p.scope(ctx, &st, place)
+	if err != nil {
+		return b, errors.Join(cause, err)
+	}
+	r := &reading{view: verified{&st}, place: place, scope: scope, head: st.Head()}
+	b.Ledger, b.Revision, b.Recovery = st.LedgerID(), r.head.Rev, st.Recovery()
+	if err := p.fillBriefing(ctx, r, &b, q); err != nil {
+		return b, errors.Join(cause, err)
+	}
+	return b, cause
+}
