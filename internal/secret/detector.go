@@ -154,8 +154,9 @@ var rulesOf = func() [][]int16 {
 // needed returns the ids of the rules that can match the text.
 func (p *page) needed() []string {
 	anchors, sure := p.anchors, false
-	if strings.Contains(p.s, "\u212a") || strings.Contains(p.s, "\u0130") {
-		// gitleaks lower-cases these to k and i before it looks for keywords.
+	if strings.Contains(p.s, "\u212a") || strings.Contains(p.s, "\u0130") || strings.Contains(p.s, "\u017f") {
+		// gitleaks lower-cases the first two to k and i before it looks for
+		// keywords, and its expressions take the first and the last for k and s.
 		anchors = p.sc.screen.anchors.find(strings.ToLower(p.s), nil)
 		sure = true
 	}
