@@ -99,11 +99,12 @@ func (p *Project) change(ctx context.Context, q ChangeRequest, kind string,
 }
 
 // Confirm lets a person vouch for what an agent recorded.
-func (p *Project) Confirm(ctx context.Context, ids []string) (Saved, error) {
+// recovery is the generation that the person resumed in; nil: none was given.
+func (p *Project) Confirm(ctx context.Context, ids []string, recovery *string) (Saved, error) {
 	if len(ids) == 0 {
 		return Saved{}, &UsageError{Why: "no record was given"}
 	}
-	m := mutation{kind: ledger.TypeConfirm, person: true, request: ids}
+	m := mutation{kind: ledger.TypeConfirm, person: true, recovery: recovery, request: ids}
 	for _, id := range ids {
 		if !ledger.ValidID(id) {
 			rec := ledger.Record{ID: id}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -61,6 +62,10 @@ func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported
 	if rel, err := filepath.Rel(resolved(p.Path()), path); err == nil && filepath.IsLocal(rel) {
 		return Exported{}, &UsageError{Why: "an export can't lie in the ledger's folder"}
 	}
+	exists := &UsageError{Why: "the output exists, and an export never replaces a file: " + visible(path)}
+	if _, err := os.Lstat(path); err == nil {
+		return Exported{}, exists
+	}
 	var b bytes.Buffer
 	x, err := p.export(ctx, format, &b)
 	if err != nil {
@@ -74,7 +79,7 @@ func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported
 	defer dir.Close()
 	pub, err := dir.Publish(nil, filepath.Base(path), b.Bytes(), 0o600)
 	if errors.Is(err, durable.ErrExists) {
-		return Exported{}, &UsageError{Why: "the output exists, and an export never replaces a file: " + visible(path)}
+		return Exported{}, exists
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("write export: %w", err)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"time"
 
 	"holdfast/internal/filelog"
@@ -99,7 +101,7 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 	defer p.mu.Unlock()
 	unlock, err := p.log.Lock(ctx)
 	if err != nil {
-		return out, err
+		return out, located(err, p.Path())
 	}
 	defer func() {
 		// The save stands or not by now; a lock that can't be given back is told.
@@ -128,6 +130,14 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 		return out, err
 	}
 	return p.commit(ctx, m, r)
+}
+
+// located completes the path of an error that names a file in dir alone.
+func located(err error, dir string) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && !filepath.IsAbs(pe.Path) {
+		return &fs.PathError{Op: pe.Op, Path: filepath.Join(dir, pe.Path), Err: pe.Err}
+	}
+	return err
 }
 
 // guard checks what stands in a save's way, and finds an earlier save with the
