@@ -159,7 +159,7 @@ func explainLedger(err error) (Problem, bool) {
 
 // explainDisk: the place can't be written or read, or others were faster.
 func explainDisk(err error) (Problem, bool) {
-	if e, ok := errors.AsType[*durable.BusyError](err); ok {
+	if e, ok := errors.AsType[*durable.BusyError](err); ok && !errors.Is(err, context.Canceled) {
 		holder := ""
 		if e.Holder != "" {
 			holder = " (" + visible(e.Holder) + ")"
