@@ -38,6 +38,7 @@ type app struct {
 	// about the command line.
 	entered bool
 	calm    func() // takes the progress line away; nil without one
+	outErr  error  // of a write by cobra, which drops it
 }
 
 // Main runs one command and returns the exit status. args has no program name.
@@ -46,6 +47,9 @@ func Main(ctx context.Context, w *project.World, args []string, s Streams) int {
 	root := newRoot(a)
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && a.outErr != nil {
+		return a.fail(a.outErr)
+	}
 	if err == nil {
 		return project.ExitOK
 	}

@@ -82,6 +82,7 @@ type stdout struct{ a *app }
 
 func (o *stdout) Write(b []byte) (int, error) {
 	if err := o.a.print(b); err != nil {
+		o.a.outErr = err
 		return 0, err
 	}
 	return len(b), nil
