@@ -21,8 +21,13 @@ func (p *page) neighbours() {
 			i++
 			continue
 		}
-		end := i
+		end, mask, letters := i, uint8(0), 0
 		for end < len(p.s) && !is(p.s[end], cSpace|cQuote) {
+			c := class[p.s[end]]
+			mask |= c
+			if c&cLetter != 0 {
+				letters++
+			}
 			end++
 		}
 		for k < len(p.names) && p.names[k].end < i-nearLeft {
@@ -31,7 +36,8 @@ func (p *page) neighbours() {
 		if k == len(p.names) {
 			return
 		}
-		if end-i >= 8 && p.names[k].start < end+nearRight {
+		plain := mask&cDigit == 0 && (mask&cUpper == 0 || letters == end-i) // no password, no token
+		if end-i >= 8 && !plain && p.names[k].start < end+nearRight {
 			p.neighbour(i, end, k)
 		}
 		i = end
@@ -45,12 +51,12 @@ func (p *page) neighbour(i, end, k int) {
 	}
 	end = i + len(strings.TrimRight(p.s[i:end], ".,;:?)]}>*_"))
 	v := p.s[i:end]
-	if len(v) < 8 || len(v) > 200 || strings.Contains(v, "://") || digestBefore(p.s, i) || placeholder(v) || commonID(v) {
+	if len(v) < 8 || len(v) > 200 {
 		return
 	}
 	t := look(v)
 	password, token := strongPassword(v, t), len(v) >= 16 && t.mixed() && t.random() && !wordySlug(v) && !strings.ContainsAny(v, "()[]{}<>|;,$:#\\")
-	if !password && !token {
+	if !password && !token || strings.Contains(v, "://") || placeholder(v) || commonID(v) || digestBefore(p.s, i) {
 		return
 	}
 	for ; k < len(p.names) && p.names[k].start < end+nearRight; k++ {

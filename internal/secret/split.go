@@ -33,27 +33,23 @@ func (p *page) splitTokens() {
 // cut reports whether the text holds a stretch without spaces that looks drawn
 // by lot: without one, no token was cut there.
 func (p *page) cut() bool {
-	start := 0
-	digit, letter := false, false
+	start, mask := 0, uint8(0)
 	for i := 0; i <= len(p.s); i++ {
-		var c uint8
+		c := uint8(0)
 		if i < len(p.s) {
-			c = class[p.s[i]]
+			c = class[p.s[i]] & cAlnum
 		}
-		if c&cAlnum == 0 {
-			if i-start >= 3 && (digit && letter || upperRun(p.s[start:i])) {
-				return true
-			}
-			start, digit, letter = i+1, false, false
+		if c != 0 {
+			mask |= c
 			continue
 		}
-		digit = digit || c&cDigit != 0
-		letter = letter || c&cLetter != 0
+		if n := i - start; n >= 3 && mask&cDigit != 0 && mask&cLetter != 0 || n >= 4 && mask == cUpper {
+			return true
+		}
+		start, mask = i+1, 0
 	}
 	return false
 }
-
-func upperRun(s string) bool { return len(s) >= 4 && look(s).upper == len(s) }
 
 // glue reports whether the byte at i can stand between the pieces of a token.
 func glue(s string, i int) bool {
