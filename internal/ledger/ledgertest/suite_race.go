@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -106,6 +107,7 @@ func retry(ctx context.Context, l ledger.Log, d ledger.Draft) (ledger.Saved, err
 	d.At = At(1)
 	p, err := l.Head(ctx)
 	for err == nil {
+		runtime.Gosched() // let others be first
 		var saved ledger.Saved
 		if saved, err = l.Append(ctx, p, d); err == nil {
 			return saved, nil
