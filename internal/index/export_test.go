@@ -1,0 +1,24 @@
+package index
+
+// Limits sets, for tests on small ledgers, the limits that make large ones
+// quick: tables for scopes from small versions on, brought up to date when more
+// than behind records changed, scopes of them; entries in batches of batch; all
+// records looked at when more than change of them changed.
+func (x *Index) Limits(small int64, behind, scopes, batch, change int) {
+	x.limits = limits{scopes: scopes, change: change, small: small, behind: behind, batch: batch}
+}
+
+// Tables counts the tables stored for scopes.
+func (x *Index) Tables() (n int, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, err = x.d.one("SELECT count(*) - 1 FROM scopes", nil, &n)
+	return n, err
+}
+
+// Exec runs a statement on the file.
+func (x *Index) Exec(q string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.d.script(q)
+}

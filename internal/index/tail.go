@@ -1,0 +1,129 @@
+package index
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+
+	"holdfast/internal/ledger"
+)
+
+// tailText is a text behind the file, and the match that it would be.
+type tailText struct {
+	doc   doc
+	hit   hit
+	at    string
+	actor ledger.Actor
+	rec   *ledger.Record
+	check *checked
+}
+
+func recordText(v *ledger.Version, vn int64) *tailText {
+	return &tailText{
+		doc: doc{vn, v.ID, mainText(&v.Record), moreText(&v.Record)},
+		hit: hit{vn: vn, rev: v.Rev, id: v.ID, kind: v.Kind, git: v.Git, behind: true},
+		at:  v.At, actor: v.Author, rec: &v.Record,
+	}
+}
+
+func receiptText(d *ledger.Delta, c checked, vn int64) *tailText {
+	return &tailText{
+		doc: c.doc(vn),
+		hit: hit{vn: vn, rev: d.Rev, id: c.ID, kind: ledger.CategoryCheck, check: true, git: d.Body.Git, behind: true},
+		at:  d.At, actor: d.Body.Actor, check: &c,
+	}
+}
+
+// inTail looks through the texts behind the file, in a full-text index of their
+// own that is gone afterwards.
+func (s *searcher) inTail() error {
+	if s.v.over == nil || len(s.v.over.texts) == 0 {
+		return nil
+	}
+	d := s.v.x.d
+	if err := d.script("CREATE VIRTUAL TABLE temp.tail USING fts5(id, text, more, content='', " + tokenizer + ")"); err != nil {
+		return err
+	}
+	vns, err := s.tailMatches()
+	if err := errors.Join(err, d.script("DROP TABLE temp.tail")); err != nil {
+		return err
+	}
+	for _, vn := range vns {
+		h := s.v.over.texts[vn].hit
+		h.row = s.st.now[h.id]
+		if enough, err := s.consider(h); err != nil || enough {
+			s.cut = enough
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *searcher) tailMatches() (vns []int64, err error) {
+	texts := s.v.over.texts
+	for _, vn := range slices.Sorted(maps.Keys(texts)) {
+		if t := &texts[vn].doc; vn <= s.cur.top {
+			if err := s.v.x.d.exec("INSERT INTO temp.tail (rowid, id, text, more) VALUES (?, ?, ?, ?)", vn, t.id, t.text, t.more); err != nil {
+				return nil, err
+			}
+		}
+	}
+	stmt, args := "SELECT rowid FROM temp.tail", []any(nil)
+	if len(s.ps) > 0 {
+		stmt, args = stmt+" WHERE tail MATCH ?", []any{match(s.ps)}
+	}
+	err = s.v.x.d.each(func(scan func(...any) error) error {
+		var vn int64
+		err := scan(&vn)
+		vns = append(vns, vn)
+		return err
+	}, stmt+" ORDER BY rowid DESC", args...)
+	return vns, err
+}
+
+// rankTail ranks the texts behind the file as well as can be among those in it:
+// by their own words, on the scale of the best one there.
+func (s *searcher) rankTail() {
+	if !ranks(s.ps) {
+		return
+	}
+	best := 0.0
+	for i := range s.hits {
+		best = min(best, s.hits[i].rank)
+	}
+	if best == 0 {
+		best = -1
+	}
+	for i := range s.hits {
+		if h := &s.hits[i]; h.behind {
+			h.rank = best * s.v.over.texts[h.vn].score(s.ps)
+		}
+	}
+}
+
+// Weights of the columns id, text and more.
+var weights = [...]float64{4, 2, 1}
+
+// score is the part of bm25 that a single text decides, between 0 and 1; see
+// https://sqlite.org/fts5.html#the_bm25_function.
+func (t *tailText) score(ps []phrase) float64 {
+	const k, b, usual = 1.2, 0.75, 40 // usual: words of a text
+	length, sum := 0, 0.0
+	counts := make([]float64, len(ps))
+	for c, text := range []string{t.doc.id, t.doc.text, t.doc.more} {
+		ws := words(text)
+		length += len(ws)
+		for at := range ws {
+			for i := range ps {
+				if ps[i].at(ws[at:]) > 0 {
+					counts[i] += weights[c]
+				}
+			}
+		}
+	}
+	for _, n := range counts {
+		sum += n / (n + k*(1-b+b*float64(length)/usual))
+	}
+	return math.Min(1, sum/float64(len(ps)))
+}
