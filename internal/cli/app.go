@@ -37,6 +37,7 @@ type app struct {
 	// entered: the command's own code ran. An error before that is cobra's, and
 	// about the command line.
 	entered bool
+	fields  bool   // the input has fields: errors use their names, not the flags'
 	calm    func() // takes the progress line away; nil without one
 	outErr  error  // of a write by cobra, which drops it
 }
@@ -161,6 +162,9 @@ func (a *app) fail(err error) int {
 	if _, told := errors.AsType[*toldError](err); told {
 		return p.Exit
 	}
+	if !a.fields {
+		p.Next = forFlags(p.Next)
+	}
 	if a.json {
 		if perr := a.printJSON(map[string]any{"error": p}); perr != nil {
 			a.say("error", p.Message)
@@ -170,7 +174,7 @@ func (a *app) fail(err error) int {
 	a.say("error", p.Message)
 	a.sayCurrent(err)
 	if p.Next != "" {
-		a.say("hint", forFlags(p.Next))
+		a.say("hint", p.Next)
 	}
 	return p.Exit
 }

@@ -89,10 +89,14 @@ func cut(s string, n int) string {
 // slow is how long a command may be silent on a terminal.
 const slow = 500 * time.Millisecond
 
+func (a *app) showsProgress() bool {
+	return a.ErrTTY && !a.json && !a.quiet && a.w.Getenv("TERM") != "dumb"
+}
+
 // progress says on a terminal that something takes longer. The function it
 // returns takes the line away again.
 func (a *app) progress() func() {
-	if !a.ErrTTY || a.json || a.quiet || a.w.Getenv("TERM") == "dumb" {
+	if !a.showsProgress() {
 		return func() {}
 	}
 	var mu sync.Mutex

@@ -93,6 +93,7 @@ func (o *recordOptions) check(cmd *cobra.Command, args []string) error {
 func runRecord(ctx ctxT, a *app, o *recordOptions, args []string) error {
 	reqs := []project.RecordRequest{o.req}
 	if o.file != "" {
+		a.fields = true
 		data, err := a.readInput(o.file)
 		if err != nil {
 			return err

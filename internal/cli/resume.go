@@ -60,8 +60,8 @@ func (a *app) incomplete(err error) error {
 	return err
 }
 
-// briefing sets off the title and the sections of a briefing. All text that was
-// stored is indented, so no line of it can look like one of them.
+// briefing sets off what is not indented: the title, the sections and fences of
+// a briefing, the matches of a search.
 func (p *printer) briefing(text string) string {
 	if !p.color {
 		return text
