@@ -24,8 +24,9 @@ type ask struct {
 }
 
 // tests decide about an attempt: the first that holds refuses it, and may end
-// the transaction. The order is that of the specification; what was not judged
-// when it was reported is judged as soon as it can be.
+// the transaction. The order is that of the specification. A recovery that
+// could not be judged when it was reported is judged as soon as it can be, and
+// one without progress ends the transaction then.
 var tests = [...]struct {
 	code  string
 	ends  string
@@ -36,11 +37,11 @@ var tests = [...]struct {
 	{CodeBlocked, "", ruleBlocked, func(a *ask) bool { return a.t.State != StateOpen || a.t.FollowedBy != "" }},
 	{CodeInFlight, "", ruleInFlight, func(a *ask) bool { return a.t.openAttempt() != nil }},
 	{CodeAlreadySatisfied, StateComplete, ruleHolds, func(a *ask) bool { return a.holdsAll() }},
+	{CodeBlocked, StateBlocked, ruleProgress, func(a *ask) bool { return a.judged.blocks() }},
 	{CodeAlreadySatisfied, "", ruleHolds, func(a *ask) bool { return !a.t.Erased && a.m.holdsAll(a.op, a.v.set) }},
 	{CodeNothingToMutate, "", ruleReadOnly, func(a *ask) bool { return !a.t.Erased && !a.t.Operations[a.op].mutates() }},
 	{CodeUnknownState, "", ruleUnknown, func(a *ask) bool { return len(a.v.unknown) > 0 }},
 	{CodeObservationNeeded, "", ruleSettle, func(a *ask) bool { return a.class == classPending }},
-	{CodeBlocked, StateBlocked, ruleProgress, func(a *ask) bool { return a.judged.blocks() }},
 	{CodeOscillated, StateBlocked, ruleOscillated, func(a *ask) bool { return a.cycle() != nil }},
 	{CodeFingerprintSpent, StateBlocked, ruleSpent, (*ask).fingerprintSpent},
 	{CodeBudgetSpent, StateBlocked, ruleBudget, func(a *ask) bool { return a.role() == RoleRecovery && a.t.recoveries() >= MaxRecoveries }},
@@ -133,9 +134,12 @@ func (a *ask) refuse(code, ends string) (AttemptResult, error) {
 	return res, nil
 }
 
-// draft makes an entry with what is seen now.
+// draft makes an entry with what is seen now. What is over stays as it was: a
+// late report adds itself and nothing else.
 func (s *session) draft(typ string, head ledger.TxnHead, ev event) (*ledger.Draft, error) {
-	ev.Seen, ev.Reported = s.observation(), s.news
+	if s.b.Txns[s.t.ID].State == StateOpen {
+		ev.Seen, ev.Reported = s.observation(&ev), s.news
+	}
 	return s.c.draft(typ, head, ev, s.t.Worktree)
 }
 
@@ -157,6 +161,14 @@ func (a *ask) grant() (AttemptResult, error) {
 	g := &grant{Owner: s.c.Owner, Via: s.c.Via, Wants: s.v.digests}
 	if role == RoleRecovery && s.t.recoveries() == 0 {
 		g.Floor = s.v.set
+	}
+	for u, content := range s.t.Base {
+		if content == contentUnknown {
+			if g.Base == nil {
+				g.Base = map[int]string{}
+			}
+			g.Base[u] = s.v.contents[u]
+		}
 	}
 	draft, err := s.draft(ledger.TypeTxnAttempt, head, event{Grant: g, Judge: a.judged})
 	if err != nil {

@@ -71,7 +71,8 @@ func (e Engine) first(b *Book, c Call, t *Transaction, seen Looks) *session {
 // transaction before anything is preserved.
 func (s *session) begin(kept *Kept, head ledger.TxnHead, reason string) (BeginResult, error) {
 	t := s.t
-	ev := event{Seen: s.observation(), Reported: s.news, Reason: reason}
+	ev := event{Reported: s.news, Reason: reason}
+	ev.Seen = s.observation(&ev)
 	t.Base = s.v.contents
 	if s.holdsAll() {
 		t.State = t.m.completes()

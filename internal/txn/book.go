@@ -232,6 +232,11 @@ func (t *Transaction) grant(d *ledger.Delta, ev *event) {
 		if t.Floor == "" {
 			t.Floor = g.Floor
 		}
+		for u, content := range g.Base {
+			if u >= 0 && u < len(t.Base) {
+				t.Base[u] = content
+			}
+		}
 	}
 	if s := ev.Seen; s != nil {
 		a.State, a.Set = s.State, s.Set

@@ -38,6 +38,9 @@ type grant struct {
 	Via   string   `json:"via"`
 	Wants []string `json:"wants"`           // by want: its part of the state digest
 	Floor Set      `json:"floor,omitempty"` // of the first recovery
+	// Base are contents, by unit, that could not be read at the beginning: now
+	// they can, and nothing was granted before.
+	Base map[int]string `json:"base,omitempty"`
 }
 
 // closing says how an attempt was closed, or what was reported after that.

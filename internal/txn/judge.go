@@ -60,7 +60,9 @@ func (s *session) progress(a *Attempt) string {
 		return codeNoProgress
 	case s.e.on(ruleOscillated) && s.cycle() != nil:
 		return CodeOscillated
-	case s.e.on(ruleRegressed) && s.v.set.graver(floor):
+	case !s.e.on(ruleRegressed) && s.v.set.count() < floor.count():
+		return progressDecreased
+	case s.v.set.graver(floor):
 		return codeRegressed
 	case s.v.set.below(floor) || !s.e.on(ruleProgress):
 		return progressDecreased

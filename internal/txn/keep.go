@@ -211,20 +211,17 @@ func (t *Transaction) debris(op int, v *view, tops map[string]string) map[int]st
 		if !precious(content) || u < len(t.Base) && t.Base[u] == content || slices.Contains(t.Debris[u], content) {
 			continue
 		}
-		if t.m.touches(op, t.m.units[u].want, tops) {
+		if t.m.touches(op, u, tops) {
 			out[u] = content
 		}
 	}
 	return out
 }
 
-func (m *model) touches(op, want int, tops map[string]string) bool {
-	for _, w := range m.ops[op].wants {
-		if w == want || m.areas[w].overlaps(&m.areas[want], tops) {
-			return true
-		}
-	}
-	return false
+// touches reports whether operation op reaches unit u.
+func (m *model) touches(op, u int, tops map[string]string) bool {
+	a := m.unitArea(u)
+	return slices.ContainsFunc(m.ops[op].reach, func(r area) bool { return r.overlaps(&a, tops) })
 }
 
 // size is how many bytes v takes in an entry, roughly.

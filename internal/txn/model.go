@@ -58,11 +58,12 @@ type item struct {
 	typ        string // type that the thing must have; empty where there are no types
 }
 
-// opModel lists an operation's parts by index.
+// opModel lists an operation's parts by index, and what it reaches by itself.
 type opModel struct {
 	items, wants []int
 	src, dst     int  // wants; -1 for none
 	moves        bool // the source goes to the destination
+	reach        []area
 }
 
 // newModel builds the model of ops in a worktree.
@@ -96,8 +97,7 @@ type builder struct {
 
 type building struct {
 	Want
-	identity     string
-	fold         bool
+	place        *Place
 	bare, listed bool // a folder is asked as a whole; by names
 }
 
@@ -108,7 +108,7 @@ func (b *builder) want(p *Place, ignore []string) int {
 		return i
 	}
 	b.index[key] = len(b.wants)
-	b.wants = append(b.wants, building{identity: p.identity(), fold: p.Fold, Want: Want{
+	b.wants = append(b.wants, building{place: p, Want: Want{
 		Surface: p.Surface, Worktree: b.worktree, Outside: p.Outside, Ignore: ignore,
 	}})
 	return len(b.wants) - 1
@@ -116,6 +116,7 @@ func (b *builder) want(p *Place, ignore []string) int {
 
 func (b *builder) operation(o *Operation) opModel {
 	m := opModel{src: -1, dst: -1, moves: o.Kind == "move" || o.Kind == "rename"}
+	m.reach = o.reach(b.worktree)
 	if o.Source != nil {
 		m.src = b.want(o.Source, o.Ignore)
 		m.wants = append(m.wants, m.src)
@@ -156,7 +157,7 @@ func (w *building) finish(roots []string, probes map[string]Probe) {
 	if w.Outside {
 		w.Roots = roots
 	}
-	parts := append([]string{w.identity, w.Worktree, fmtBool(w.Whole)}, w.Ignore...)
+	parts := append([]string{w.place.identity(), w.Worktree, fmtBool(w.Whole)}, w.Ignore...)
 	w.Key = digest(append(append(parts, "names"), w.Names...)...)
 }
 

@@ -1,6 +1,9 @@
 package txn
 
 import (
+	"maps"
+	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -18,14 +21,58 @@ type area struct {
 	deep     bool     // everything below it
 }
 
+// areaOf is what p covers: with names, a folder covers these and itself alone.
+func areaOf(p *Place, worktree string, names []string) area {
+	f := p.family()
+	return area{
+		family: f, identity: strings.TrimPrefix(p.identity(), f.prefix), worktree: worktree,
+		outside: p.Outside, fold: p.Fold, names: names, deep: f.path && len(names) == 0,
+	}
+}
+
 func (w *building) area() area {
-	f, _ := familyOf(w.Surface)
-	a := area{family: f, worktree: w.Worktree, outside: w.Outside, fold: w.fold}
-	a.identity = strings.TrimPrefix(w.identity, f.prefix)
-	if f.name == "dir" && !w.Whole {
-		a.names = w.Names
-	} else {
-		a.deep = f.path
+	if w.Whole {
+		return areaOf(w.place, w.Worktree, nil)
+	}
+	return areaOf(w.place, w.Worktree, w.Names)
+}
+
+// reach is what the operation itself may touch: its source, its destination and
+// what it wants to hold.
+func (o *Operation) reach(worktree string) []area {
+	names := map[string][]string{}
+	whole := map[string]bool{}
+	var places []*Place
+	for i := range o.Posts {
+		p := &o.Posts[i]
+		places = append(places, &p.Place)
+		names[p.identity()] = slices.AppendSeq(names[p.identity()], maps.Keys(p.Expect.Contains))
+		whole[p.identity()] = whole[p.identity()] || p.Expect.Contains == nil
+	}
+	for _, p := range []*Place{o.Source, o.Destination} {
+		if p != nil {
+			places = append(places, p)
+		}
+	}
+	var out []area
+	for _, p := range places {
+		list := names[p.identity()]
+		if whole[p.identity()] {
+			list = nil
+		}
+		out = append(out, areaOf(p, worktree, list))
+	}
+	return out
+}
+
+// unitArea is what one unit covers.
+func (m *model) unitArea(u int) area {
+	a := m.areas[m.units[u].want]
+	switch name := m.units[u].name; {
+	case name != "":
+		a.identity, a.names, a.deep = path.Join(a.identity, name), nil, true
+	case len(a.names) > 0:
+		a.names = nil // the folder itself
 	}
 	return a
 }
@@ -71,20 +118,20 @@ func (p point) inside(dir string) bool {
 }
 
 func (a *area) points(tops map[string]string, fold bool) []point {
-	path := a.identity
+	at := a.identity
 	if !a.outside {
 		top, ok := tops[a.worktree]
 		if !ok {
 			top = "worktree " + a.worktree + ":"
 		}
-		path = strings.TrimSuffix(top, "/")
+		at = strings.TrimSuffix(top, "/")
 		if a.identity != "." {
-			path += "/" + a.identity
+			at += "/" + a.identity
 		}
 	}
-	list := []point{{path, a.deep}}
+	list := []point{{at, a.deep}}
 	for _, n := range a.names {
-		list = append(list, point{path + "/" + n, true})
+		list = append(list, point{at + "/" + n, true})
 	}
 	for i := range list {
 		list[i].path = canonicalName(list[i].path, fold)

@@ -33,7 +33,7 @@ type Resolver func(surface string) (Place, error)
 // Resolve makes a plan of a valid request. The error is a *ledger.FieldError
 // for a surface or for postconditions that contradict one another, a *Refusal
 // for two operations with one fingerprint.
-func Resolve(r *BeginRequest, worktree string, places Resolver) (*Plan, error) {
+func (e Engine) Resolve(r *BeginRequest, worktree string, places Resolver) (*Plan, error) {
 	p := &Plan{
 		Intent: r.Intent, Worktree: worktree, Roots: r.AllowRoots, Probes: r.Probes,
 		Reported: r.Reported, Replaces: r.Replaces,
@@ -45,6 +45,9 @@ func Resolve(r *BeginRequest, worktree string, places Resolver) (*Plan, error) {
 			return nil, err
 		}
 		op.Fingerprint = op.fingerprint(worktree)
+		if !e.on(ruleFingerprint) {
+			op.Fingerprint = digest(op.Fingerprint, op.Label)
+		}
 		for j := range p.Operations {
 			if p.Operations[j].Fingerprint == op.Fingerprint {
 				return nil, refuse(CodeSameOperation, at("operations %d and %d are the same operation", j, i))

@@ -129,19 +129,20 @@ func (s *session) holdsAll() bool {
 	return !s.t.Erased && len(s.m.items) > 0 && s.v.set.empty()
 }
 
-// observation is what is seen, as an entry keeps it.
-func (s *session) observation() *Seen {
+// observation is what is seen, as the entry of ev keeps it.
+func (s *session) observation(ev *event) *Seen {
 	if s.t.Erased {
 		return nil
 	}
-	return &Seen{State: s.v.state, Set: s.v.set, Floor: s.lowered()}
+	return &Seen{State: s.v.state, Set: s.v.set, Floor: s.lowered(ev.Judge)}
 }
 
 // lowered is the new floor where something else than a recovery brought the
-// mismatch below it; empty where the floor stays.
-func (s *session) lowered() Set {
+// mismatch below it; empty where the floor stays. While an attempt is open or
+// waits for its judgement nothing is judged, and so the floor stays too.
+func (s *session) lowered(judged *verdict) Set {
 	t := s.t
-	if t.Floor == "" || s.v.state == "" || s.unjudged() != nil || t.openAttempt() != nil {
+	if t.Floor == "" || s.v.state == "" || judged == nil && (s.unjudged() != nil || t.openAttempt() != nil) {
 		return ""
 	}
 	if s.v.set.below(t.Floor) || !s.e.on(ruleFloor) && s.v.set != t.Floor {

@@ -18,6 +18,9 @@ const (
 // empty reports whether everything holds.
 func (s Set) empty() bool { return strings.Trim(string(s), string(met)) == "" }
 
+// count is how many items are unmet. It says nothing about progress.
+func (s Set) count() int { return len(s) - strings.Count(string(s), string(met)) }
+
 // below reports whether s is below m: nothing in s is new or graver than in m,
 // and something of m is gone or graver there. A count says nothing.
 func (s Set) below(m Set) bool {

@@ -1,0 +1,438 @@
+package txn_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/internal/ledger"
+	"holdfast/internal/txn"
+)
+
+// checker watches a simulation from outside: it knows the world and what was
+// committed, and nothing of the engine. What it holds are the promises of the
+// specification.
+type checker struct {
+	w     *simWorld
+	now   func() int64
+	alive func(txn.Owner) bool
+	txs   map[string]*ckTxn
+	order []string
+	fault string // the first broken promise
+	stats map[string]int
+}
+
+type ckTxn struct {
+	id, wt   string
+	ops      []simOp
+	state    string
+	followed bool
+	atts     []*ckAtt
+	base     map[string]string // content at the beginning, by path
+	baseDir  string
+	unread   []string // paths that could not be read then
+	floor    map[string]int
+	states   []string
+	stated   string
+	allowed  map[int]bool
+	debris   map[string]bool // "path=content" left by its own attempts
+}
+
+type ckAtt struct {
+	id      string
+	op      int
+	role    string
+	owner   txn.Owner
+	via     string
+	granted int64
+	open    bool
+	closed  int64
+	state   string
+	set     map[string]int
+	judged  bool
+}
+
+func (c *checker) failf(format string, args ...any) {
+	if c.fault == "" {
+		c.fault = fmt.Sprintf(format, args...)
+	}
+}
+
+func (t *ckTxn) counts() bool {
+	return (t.state == txn.StateOpen || t.state == txn.StateBlocked) && !t.followed
+}
+
+func (t *ckTxn) last() *ckAtt {
+	if len(t.atts) == 0 {
+		return nil
+	}
+	return t.atts[len(t.atts)-1]
+}
+
+// surfaces lists what the operations name, and for the folder which files.
+func surfaces(ops []simOp) (all []string, names []string, whole bool) {
+	for _, op := range ops {
+		for _, s := range []string{op.src, op.dst} {
+			if s != "" {
+				all = append(all, s)
+			}
+		}
+		for _, it := range op.items {
+			all = append(all, it.surface)
+			if it.name != "" {
+				names = append(names, it.name)
+			}
+			whole = whole || it.surface == "dir:d" && it.name == ""
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(names)
+	return slices.Compact(all), slices.Compact(names), whole
+}
+
+func (c *checker) content(t *ckTxn, path string) string {
+	if path == "r" {
+		return t.stated
+	}
+	if path == "d" {
+		return c.dir(t.wt)
+	}
+	return c.w.files[t.wt+":"+path]
+}
+
+// dir is what the folder d holds, empty if it isn't there.
+func (c *checker) dir(wt string) string {
+	var all []string
+	for _, p := range c.w.in(wt) {
+		all = append(all, p+"="+c.w.files[wt+":"+p])
+	}
+	return strings.Join(all, " ")
+}
+
+// readable reports whether a surface of t can be read, and its look wasn't lost.
+func (c *checker) readable(t *ckTxn, surface string, names []string, whole bool) bool {
+	if slices.Contains(c.w.dropped, t.wt+":"+surface) {
+		return false
+	}
+	kind, p, _ := strings.Cut(surface, ":")
+	if kind != "dir" {
+		return kind == "reported" || !c.w.bad[t.wt+":"+p]
+	}
+	if c.dir(t.wt) == "" {
+		return true
+	}
+	for _, n := range names {
+		if c.w.bad[t.wt+":d/"+n] {
+			return false
+		}
+	}
+	return !whole || !slices.ContainsFunc(c.w.in(t.wt), func(p string) bool { return c.w.bad[t.wt+":"+p] })
+}
+
+func (c *checker) unknown(t *ckTxn) bool {
+	all, names, whole := surfaces(t.ops)
+	return slices.ContainsFunc(all, func(s string) bool { return !c.readable(t, s, names, whole) })
+}
+
+// unreadable lists the paths of t that can't be read.
+func (c *checker) unreadable(t *ckTxn) (out []string) {
+	all, names, whole := surfaces(t.ops)
+	for _, s := range all {
+		_, p, _ := strings.Cut(s, ":")
+		if s == "dir:d" {
+			for _, n := range names {
+				if !c.readable(t, s, []string{n}, false) {
+					out = append(out, "d/"+n)
+				}
+			}
+			names := names
+			if whole {
+				names = nil
+			}
+			if !c.readable(t, s, names, whole) {
+				out = append(out, "d")
+			}
+		} else if !c.readable(t, s, nil, false) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// see is the state of all that t is about.
+func (c *checker) see(t *ckTxn) string {
+	all, names, whole := surfaces(t.ops)
+	var b strings.Builder
+	for _, s := range all {
+		kind, p, _ := strings.Cut(s, ":")
+		fmt.Fprint(&b, s, "=")
+		if kind != "dir" || whole {
+			fmt.Fprintln(&b, c.content(t, p))
+			continue
+		}
+		fmt.Fprint(&b, c.dir(t.wt) != "")
+		for _, n := range names {
+			fmt.Fprint(&b, " ", n, "=", c.content(t, "d/"+n))
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+func (c *checker) met(t *ckTxn, it simItem) bool { return c.content(t, it.path()) == it.want }
+
+func (c *checker) holds(t *ckTxn, op int) bool {
+	return !slices.ContainsFunc(t.ops[op].items, func(it simItem) bool { return !c.met(t, it) })
+}
+
+// set is the mismatch set with severities.
+func (c *checker) set(t *ckTxn) map[string]int {
+	out := map[string]int{}
+	for _, op := range t.ops {
+		for _, it := range op.items {
+			if !c.met(t, it) {
+				key := fmt.Sprint(it)
+				out[key] = max(out[key], c.severity(t, &op, it))
+			}
+		}
+	}
+	return out
+}
+
+func (c *checker) severity(t *ckTxn, op *simOp, it simItem) int {
+	p := it.path()
+	now, base := c.content(t, p), t.base[p]
+	switch {
+	case it.want == "":
+		return 2
+	case base != "" && base != now:
+		return 3
+	}
+	if src, ok := strings.CutPrefix(op.src, "file:"); ok && op.kind == "move" && op.dst == it.surface {
+		if was := t.base[src]; was != "" && c.content(t, src) != was && now != was {
+			return 3
+		}
+	}
+	if now == "" {
+		return 2
+	}
+	return 1
+}
+
+// below reports whether n lies strictly below m, item by item.
+func below(n, m map[string]int) bool {
+	for k, s := range n {
+		if m[k] < s {
+			return false
+		}
+	}
+	return !maps.Equal(n, m)
+}
+
+// cycle reports whether the last state was seen before, with another between.
+func cycle(states []string) bool {
+	return len(states) > 0 && slices.Index(states, states[len(states)-1]) < len(states)-1
+}
+
+func add(states []string, s string) []string {
+	if len(states) > 0 && states[len(states)-1] == s {
+		return states
+	}
+	return append(states, s)
+}
+
+// looked takes in what a call about t has seen, and judges what it must judge.
+func (c *checker) looked(t *ckTxn) {
+	if t.state != txn.StateOpen || c.unknown(t) {
+		return
+	}
+	t.states = add(t.states, c.see(t))
+	a := t.last()
+	set := c.set(t)
+	switch {
+	case a != nil && (a.open || !a.judged && !c.settled(t, a) && len(set) > 0):
+		return
+	case a != nil && !a.judged:
+		a.judged = true
+		if a.role == txn.RoleRecovery {
+			if c.shrank(t, a, set) {
+				t.floor = set
+			} else {
+				t.state = "must be blocked"
+			}
+			return
+		}
+	}
+	if t.floor != nil && below(set, t.floor) {
+		t.floor = set
+	}
+}
+
+func (c *checker) shrank(t *ckTxn, a *ckAtt, set map[string]int) bool {
+	return len(set) == 0 || c.see(t) != a.state && !cycle(t.states) && below(set, t.floor)
+}
+
+func (c *checker) settled(t *ckTxn, a *ckAtt) bool {
+	return c.now()-a.closed >= t.ops[a.op].settle
+}
+
+// spent counts what was granted of an operation in all transactions that count.
+func (c *checker) spent(identity string) (initial, recovery int) {
+	for _, id := range c.order {
+		t := c.txs[id]
+		for _, a := range t.atts {
+			switch {
+			case !t.counts() || t.ops[a.op].identity(t.wt) != identity:
+			case a.role == txn.RoleRecovery:
+				recovery++
+			default:
+				initial++
+			}
+		}
+	}
+	return initial, recovery
+}
+
+// role is what an attempt of op is.
+func (c *checker) role(t *ckTxn, op int) string {
+	initial, recovery := c.spent(t.ops[op].identity(t.wt))
+	if initial+recovery > 0 {
+		return txn.RoleRecovery
+	}
+	set := c.set(t)
+	for _, it := range t.ops[op].items {
+		now := set[fmt.Sprint(it)]
+		for _, a := range t.atts {
+			if now > a.set[fmt.Sprint(it)] || now > 0 && slices.Contains(t.ops[a.op].items, it) {
+				return txn.RoleRecovery
+			}
+		}
+	}
+	return txn.RoleInitial
+}
+
+// point is a path that a surface covers.
+type ckPoint struct {
+	path string
+	deep bool
+}
+
+func points(surface string, names []string, whole bool) []ckPoint {
+	kind, p, _ := strings.Cut(surface, ":")
+	if kind != "dir" || whole || len(names) == 0 {
+		return []ckPoint{{p, kind != "reported"}}
+	}
+	out := []ckPoint{{p, false}}
+	for _, n := range names {
+		out = append(out, ckPoint{p + "/" + n, true})
+	}
+	return out
+}
+
+func overlap(a, b []ckPoint) bool {
+	for _, p := range a {
+		for _, q := range b {
+			if p.path == q.path || p.deep && strings.HasPrefix(q.path, p.path+"/") || q.deep && strings.HasPrefix(p.path, q.path+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// collision names an unfinished transaction that new operations touch.
+func (c *checker) collision(ops []simOp, wt, replaced string) string {
+	all, names, whole := surfaces(ops)
+	for _, id := range c.order {
+		t := c.txs[id]
+		if !t.counts() || id == replaced {
+			continue
+		}
+		_, tNames, tWhole := surfaces(t.ops)
+		for _, op := range t.ops {
+			for _, it := range op.items {
+				if c.met(t, it) && c.readable(t, it.surface, tNames, tWhole) {
+					continue
+				}
+				for _, s := range all {
+					same := t.wt == wt || strings.HasPrefix(s, "reported:")
+					if same && kindOf(s) == kindOf(it.surface) && overlap(points(s, names, whole), points(it.surface, tNames, tWhole)) {
+						return id
+					}
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func kindOf(surface string) string {
+	if strings.HasPrefix(surface, "reported:") {
+		return "reported"
+	}
+	return "path"
+}
+
+// endangered lists the paths whose content op could destroy now.
+func (c *checker) endangered(t *ckTxn, op *simOp) []string {
+	if op.kind == "verify" {
+		return nil
+	}
+	var out []string
+	for _, it := range op.items {
+		if !it.reported() && !c.met(t, it) {
+			out = append(out, it.path())
+		}
+	}
+	if p, ok := strings.CutPrefix(op.src, "file:"); ok && (op.kind == "move" || op.kind == "delete") {
+		out = append(out, p)
+	}
+	if p, ok := strings.CutPrefix(op.dst, "file:"); ok && !slices.ContainsFunc(op.items, func(it simItem) bool { return it.path() == p }) {
+		out = append(out, p)
+	}
+	return slices.DeleteFunc(out, func(p string) bool { return c.content(t, p) == "" })
+}
+
+// safe reports whether the content at p may be destroyed by op: it is kept,
+// part of the target, or what the transaction's own attempts left there.
+func (c *checker) safe(t *ckTxn, op *simOp, p string) bool {
+	now := c.content(t, p)
+	if t.debris[p+"="+now] || slices.ContainsFunc(op.items, func(it simItem) bool { return it.want == now }) {
+		return true
+	}
+	if p != "d" {
+		return c.w.stored[t.id+":"+p] == now
+	}
+	for _, f := range c.w.in(t.wt) {
+		if c.w.stored[t.id+":"+f] != c.content(t, f) {
+			return false
+		}
+	}
+	return now == t.baseDir
+}
+
+// left notes what is there when an attempt is closed, wherever its operation
+// reaches.
+func (c *checker) left(t *ckTxn, op *simOp) {
+	touched, names, whole := surfaces([]simOp{*op})
+	paths := append(slices.Clone(simPaths), "d")
+	for _, p := range paths {
+		in := []ckPoint{{p, p == "d"}}
+		if slices.ContainsFunc(touched, func(s string) bool {
+			return overlap(points(s, names, whole), in)
+		}) {
+			t.debris[p+"="+c.content(t, p)] = true
+		}
+	}
+}
+
+func (c *checker) count(what string) { c.stats[what]++ }
+
+// headState is the state that a committed head leaves the transaction in.
+func headState(h *ledger.TxnHead) string {
+	if h.State == "" {
+		return txn.StateOpen
+	}
+	return h.State
+}
