@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -112,6 +113,38 @@ func TestEveryExitStatusHasAMeaning(t *testing.T) {
 	}
 	if !slices.IsSorted(allExits) || len(allExits) != project.ExitRefused+1 {
 		t.Errorf("statuses are %v", allExits)
+	}
+}
+
+// TestManPages: man(7) has nothing to say against them, and no part of the help
+// is lost.
+func TestManPages(t *testing.T) {
+	root := rootForTest()
+	for _, c := range documented(root) {
+		page := manPage(c)
+		if page != manPage(c) {
+			t.Errorf("%s: two pages differ", c.CommandPath())
+		}
+		for _, part := range []string{".SH \"NAME\"", ".SH \"SYNOPSIS\"", ".SH \"DESCRIPTION\"", ".SH \"OPTIONS\"", ".SH \"EXIT STATUS\"\n.TP\n.B \"0\"\n", ".SH \"EXAMPLES\""} {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s: no %s", c.CommandPath(), part)
+			}
+		}
+		checkTroff(t, c.CommandPath(), page)
+	}
+}
+
+func checkTroff(t *testing.T, name, page string) {
+	t.Helper()
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		t.Log("groff is not here: pages are not formatted")
+		return
+	}
+	cmd := exec.Command(groff, "-man", "-ww", "-z")
+	cmd.Stdin = strings.NewReader(page)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%s: %v\n%s", name, err, out)
 	}
 }
 
