@@ -13,12 +13,14 @@ const (
 	useScheme                // bearer, basic: a credential follows
 	useCookie                // cookie:
 	useUser                  // -u, --user, identified by
+	useCommand               // a command that takes a password
+	useShort                 // a noun so short that it counts only as a whole word
 )
 
 // nounAnchors occur in every name that classify knows.
 const nounAnchors = `token secret key cookie cred jwt bearer authorization otp auth pass pwd pw psw pswd pword
 	passwort kennwort contrase clave senha wachtwoord haslo hasło lösenord losenord adgangskode salasana
-	parola parole heslo jelsz пароль ПАРОЛЬ Пароль пароля geheimnis jeton segredo`
+	parola parole heslo jelsz пароль ПАРОЛЬ Пароль пароля geheimnis jeton segredo login mnemonic seedphrase`
 
 // anchorWords are all words that are looked for, each once; anchorUses says
 // for each what it is good for. Both are fixed once the program runs.
@@ -38,6 +40,9 @@ var anchorWords, anchorUses = func() (words []string, uses []uint16) {
 	}
 	add(useNoun, strings.Fields(nounAnchors)...)
 	add(useNoun|useIdeograph, "密码", "密碼", "口令", "令牌", "密钥", "パスワード", "暗証番号", "비밀번호", "암호")
+	add(useNoun, "recovery code", "backup code", "unlock code", "activation code", "pairing code", "invite code", "totp seed", "otp seed",
+		"mot de passe", "seed phrase", "recovery phrase", "backup phrase", "wallet seed", "secret phrase")
+	add(useNoun|useShort, "pat", "tok", "sas")
 	for _, v := range vendors {
 		add(useVendor, strings.ToLower(v.prefix))
 	}
@@ -45,6 +50,9 @@ var anchorWords, anchorUses = func() (words []string, uses []uint16) {
 	add(useBegin, "-----begin", "---- begin", "putty-user-key-file")
 	add(useScheme, "bearer", "basic")
 	add(useCookie, "cookie:")
+	for w := range commandFlags {
+		add(useCommand, w)
+	}
 	add(useUser, "-u", "--user", "identified by")
 	return words, uses
 }()

@@ -73,6 +73,9 @@ func (p *page) linkAfter(n name) (link, int) {
 	if q := byteAt(s, j); q == '\'' || q == '"' {
 		return byQuote, j
 	}
+	if e := identEnd(s, j); byteAt(s, e) == ' ' && madeOf[strings.ToLower(s[j:e])] { // private key hex 0x…
+		return byWords, e
+	}
 	if at, far := wordsLink(s, j); at > 0 {
 		if far {
 			return byFarWords, at
@@ -209,6 +212,9 @@ func fillersAfter(s string, i int) int {
 	}
 	return i
 }
+
+// madeOf are words between a name and its value that say how it is written.
+var madeOf = set(`hex base64 b64 value string raw`)
 
 var verbs = set(`is was are be becomes became remains equals reads are: is: lautet ist war wurde es era est était
 	è é era foi jest är er это был равен sera será fue vale`)

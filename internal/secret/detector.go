@@ -76,8 +76,10 @@ func (p *page) detect() {
 			p.add("screen-unavailable", rankLook, 0, len(p.s))
 			return
 		}
+		done := map[string]bool{}
 		for _, f := range found {
-			if why := dropped(f); why == "" {
+			if !done[f.Secret] && dropped(f) == "" {
+				done[f.Secret] = true
 				p.locate(f)
 			}
 		}
@@ -163,13 +165,14 @@ func (p *page) needed() []string {
 	var ids []string
 	seen := map[int16]bool{}
 	longest := p.longest()
+	curl := sync.OnceValue(func() bool { return curlOption(p.s) })
 	for _, a := range anchors {
 		for _, ri := range rulesOf[a.word] {
 			r := &gitleaksRules[ri]
 			if longest < r.n && r.need != needCurl && !sure || seen[ri] {
 				continue
 			}
-			if sure || p.fulfils(r, a) {
+			if sure || r.need == needCurl && curl() || r.need != needCurl && p.fulfils(r, a) {
 				seen[ri] = true
 				ids = append(ids, r.id)
 			}
@@ -188,8 +191,6 @@ func (p *page) fulfils(r *gitleaksRule, a anchor) bool {
 		return p.runFrom(int(a.pos)) >= r.n
 	case needPair:
 		return pairAfter(p.s, int(a.pos)+len(anchorWords[a.word]))
-	case needCurl:
-		return curlOption(p.s)
 	}
 	return true // the length was looked at before
 }
@@ -226,7 +227,10 @@ func pairAfter(s string, i int) bool {
 func distinctValue(s string, i int) bool {
 	var low, high uint64
 	distinct, mark := 0, false
-	for ; i < len(s) && (class[s[i]]&cTok != 0 && s[i] != '~' && s[i] != '\\'); i++ {
+	for end := i + maxValue; i < len(s) && (class[s[i]]&cTok != 0 && s[i] != '~' && s[i] != '\\'); i++ {
+		if i == end {
+			return true // let gitleaks look
+		}
 		c := s[i]
 		mark = mark || !is(c, cLetter) && c != '.' && c != '-' && c != '_'
 		word, bit := &low, uint64(1)<<(c&63)

@@ -11,6 +11,7 @@ type name struct {
 	start, end int
 	kind       kind
 	trust      trust
+	secret     bool // "secret": chosen by people as often as drawn by lot
 }
 
 // maxName is the length beyond which an identifier isn't read further.
@@ -25,6 +26,9 @@ func (p *page) findNames() {
 			continue
 		}
 		n := name{start: int(a.pos), end: int(a.pos) + len(anchorWords[a.word])}
+		if use&useShort != 0 && !shortNoun(p.s, n) {
+			continue
+		}
 		if use&useIdeograph == 0 {
 			n.start, n.end = identStart(p.s, n.start), identEnd(p.s, n.end)
 		}
@@ -35,6 +39,7 @@ func (p *page) findNames() {
 		} else if n.kind, n.trust = classify(words); len(words) == 1 {
 			p.joinLeft(&n, words[0])
 		}
+		n.secret = hasSuffixFold(strings.TrimRight(p.s[n.start:n.end], "0123456789"), "secret")
 		if p.aboutNext(n.end) {
 			n.trust = trustNone
 		}
@@ -42,6 +47,16 @@ func (p *page) findNames() {
 			p.names = append(p.names, n)
 		}
 	}
+}
+
+// shortNoun reports whether a short noun is a word of a name, as in GITHUB_PAT,
+// or stands alone in capitals: PAT.
+func shortNoun(s string, n name) bool {
+	before, after := byteAt(s, n.start-1), byteAt(s, n.end)
+	if is(after, cLetter|cOther) || is(before, cLetter|cOther) {
+		return false
+	}
+	return before == '_' || before == '-' || look(s[n.start:n.end]).upper == n.end-n.start
 }
 
 // joinLeft takes the word before into the name, as in "api key", "client
@@ -74,7 +89,7 @@ func (p *page) aboutNext(end int) bool {
 	return meta[w] && !fillers[w] && !verbs[w] && !linking[w]
 }
 
-var linking = set(`in by at out per on list set use`)
+var linking = set(`in by at out per on list set use used created updated changed`)
 
 // lastOf cuts an identifier down to what follows its last dot: in
 // config.db.password the password counts.

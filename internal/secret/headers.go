@@ -8,14 +8,17 @@ import (
 // headers finds credentials behind a scheme (Bearer, Basic), in cookies, and
 // the passwords of commands (-u user:password, IDENTIFIED BY).
 func (p *page) headers() {
+	cookies := 0 // end of the last line of cookies
 	for _, a := range p.anchors {
 		use := anchorUses[a.word]
 		i, w := int(a.pos), anchorWords[a.word]
 		switch {
 		case use&useScheme != 0:
 			p.scheme(w, i, i+len(w))
-		case use&useCookie != 0:
-			p.cookies(i + len(w))
+		case use&useCookie != 0 && i >= cookies:
+			cookies = p.cookies(i + len(w))
+		case use&useCommand != 0:
+			p.command(w, i+len(w))
 		case use&useUser != 0:
 			p.userFlag(w, i, i+len(w))
 		}
@@ -34,7 +37,7 @@ func (p *page) scheme(w string, i, end int) {
 	if at == end {
 		return
 	}
-	stop := bodyEnd(p.s, at, "-_.~+/=|:%")
+	stop := bodyEnd(p.s, at, "-_.~+/=|:%", maxValue)
 	v := p.s[at:stop]
 	if w == "basic" {
 		if basic(v) {
@@ -61,8 +64,9 @@ func basic(v string) bool {
 	return ok && len(user)+len(pass) >= 4 && !placeholder(pass) && structured(user)
 }
 
-// cookies finds values in a Cookie or Set-Cookie header that log somebody in.
-func (p *page) cookies(i int) {
+// cookies finds values in a Cookie or Set-Cookie header that log somebody in,
+// and returns where the header ends.
+func (p *page) cookies(i int) int {
 	end := len(p.s)
 	if j := strings.IndexAny(p.s[i:min(len(p.s), i+4096)], "\r\n"); j >= 0 {
 		end = i + j
@@ -83,6 +87,7 @@ func (p *page) cookies(i int) {
 		}
 		i = e + 1
 	}
+	return end
 }
 
 // userFlag judges -u user:password and IDENTIFIED BY 'password'.

@@ -4,6 +4,10 @@ import "strings"
 
 // valueAt judges the value at i that belongs to the name.
 func (p *page) valueAt(n name, how link, i int) {
+	if n.kind == kindWords {
+		p.seedPhrase(how, i)
+		return
+	}
 	r, ok := p.read(i, how)
 	if !ok {
 		return
@@ -39,7 +43,7 @@ func (p *page) valueAt(n name, how link, i int) {
 }
 
 func ruleFor(k kind) string {
-	if k == kindPassword {
+	if k == kindPassword || k == kindLogin {
 		return "assigned-password"
 	}
 	return "assigned-token"
@@ -87,8 +91,13 @@ func secretLike(v string, n name, how link, r reading) bool {
 		return drawn && len(v) >= 12 && (!commonID(v) || isHex(v) && len(v) >= 16 && len(v) != 40 && len(v) != 64) || n.kind == kindPassword && strongPassword(v, t)
 	case isUUID(v):
 		return true
+	case n.kind == kindLogin:
+		return drawn && len(v) >= 10 || strongPassword(v, t)
 	case n.kind == kindToken:
-		return drawn && len(v) >= 10 || len(v) >= 16 && !structured(v) && !wordySlug(v) || n.kind == kindToken && strongPassword(v, t)
+		if n.secret && len(v) >= 8 && chosen(v, t) {
+			return true
+		}
+		return drawn && len(v) >= 10 || len(v) >= 16 && !structured(v) && !wordySlug(v) || strongPassword(v, t)
 	}
 	return drawn || chosen(v, t) || (how == bySign || how == byFlag) && t.alnum() == t.digit && t.digit >= 6 && t.digit == len(v)
 }
@@ -199,6 +208,33 @@ func wordySlug(v string) bool {
 		}
 	}
 	return words*10 >= n*6
+}
+
+// seedPhrase finds twelve or more plain words in a row, as wallets write their
+// keys (BIP 39).
+func (p *page) seedPhrase(how link, i int) {
+	if how == byNothing {
+		return
+	}
+	i = skip(p.s, i, cSpace|cQuote, 8)
+	start, n := i, 0
+	for n < 24 && i < len(p.s) {
+		e := i
+		for e < len(p.s) && is(p.s[e], cLower) {
+			e++
+		}
+		if e-i < 3 || e-i > 8 || stopWords[p.s[i:e]] {
+			break
+		}
+		n++
+		i = skip(p.s, e, cSpace, 4)
+		if i == e {
+			break
+		}
+	}
+	if n >= 12 {
+		p.add("seed-phrase", rankName, start, i)
+	}
 }
 
 // passphrase reports whether a quoted value is a row of words such as

@@ -5,11 +5,19 @@ import "strings"
 // links looks at every address in the text for a password, a token in the
 // query, and for links that are secrets themselves.
 func (p *page) links() {
+	const nested = 4 // links in a link's query, at most
+	end, n := 0, 0
 	for _, a := range p.anchors {
 		if anchorUses[a.word]&useLink == 0 {
 			continue
 		}
+		if n++; int(a.pos) >= end {
+			n = 0
+		} else if n > nested {
+			continue
+		}
 		u := parseLink(p.s, int(a.pos))
+		end = max(end, u.end)
 		if p.userinfo(u) {
 			continue
 		}
@@ -191,6 +199,12 @@ var secretSegments = set(`secret secrets secretmessage ots otp onetime reset rec
 	webhook webhooks hook hooks incomingwebhook webhookb2 unlock burn pwpush privnote send password passwords credential
 	credentials autologin sso unsubscribe apikey share shared bot`)
 
+// oracleBefore reports whether Oracle's way to write a login is to be expected.
+func oracleBefore(s string, i int) bool {
+	before := strings.ToLower(s[max(0, i-60):i])
+	return strings.Contains(before, "oracle") || strings.Contains(before, "sqlplus")
+}
+
 // loginAt finds user:password@host without a scheme, as drivers write it.
 func (p *page) loginAt() {
 	for i := 0; i < len(p.s); i++ {
@@ -203,6 +217,10 @@ func (p *page) loginAt() {
 		for limit := max(0, i-100); start > limit && !is(p.s[start-1], cSpace|cQuote) && strings.IndexByte("<>|=,/", p.s[start-1]) < 0; start-- {
 		}
 		user, pass, ok := strings.Cut(p.s[start:i], ":")
+		if byteAt(p.s, start-1) == '/' && oracleBefore(p.s, start) { // user/password@host
+			user, pass, ok = "-", p.s[start:i], true
+			start -= len("-:")
+		}
 		if !ok || user == "" || !isWord(byteAt(p.s, i+1)) || strings.ContainsAny(user, "()[]{}") {
 			continue
 		}

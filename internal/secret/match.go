@@ -85,6 +85,11 @@ func hasPrefixFold(s, w string) bool {
 	return true
 }
 
+// hasSuffixFold is hasPrefixFold for the end of s.
+func hasSuffixFold(s, w string) bool {
+	return len(s) >= len(w) && hasPrefixFold(s[len(s)-len(w):], w)
+}
+
 func lower(c byte) byte {
 	if c >= 'A' && c <= 'Z' {
 		return c + 'a' - 'A'

@@ -9,6 +9,8 @@ const (
 	kindNone     kind = iota
 	kindToken         // drawn by lot: token, api key, client secret, cookie
 	kindPassword      // chosen by people, so any look: password, passwd, pwd
+	kindLogin         // login, creds: a user's name may stand before the value
+	kindWords         // a row of words: mnemonic, seed phrase
 )
 
 // trust is how sure a name is.
@@ -24,7 +26,7 @@ const (
 var nounKinds = func() map[string]kind {
 	m := map[string]kind{}
 	for w := range set(`token tokens tok secret secrets apikey apikeys accesskey secretkey privatekey authkey
-		cookie cookies credential credentials cred creds jwt bearer authorization otp totp pat sas auth
+		cookie cookies credential jwt bearer authorization otp totp pat tok sas auth
 		secretaccesskey accountkey sharedkey signingkey encryptionkey masterkey licensekey sshkey deploykey
 		geheimnis jeton segredo secreto`) {
 		m[w] = kindToken
@@ -34,8 +36,28 @@ var nounKinds = func() map[string]kind {
 		parola parole heslo jelszó пароль пароля паролем`) {
 		m[w] = kindPassword
 	}
+	for w := range set(`login logins credentials cred creds`) {
+		m[w] = kindLogin
+	}
+	for w := range set(`mnemonic seedphrase`) {
+		m[w] = kindWords
+	}
 	return m
 }()
+
+// pairNouns name a secret only behind certain words.
+var pairNouns = map[string]struct {
+	kind   kind
+	owners map[string]bool
+}{
+	"key":    {kindToken, keyOwners},
+	"keys":   {kindToken, keyOwners},
+	"code":   {kindToken, set(`recovery backup unlock activation pairing invite`)},
+	"codes":  {kindToken, set(`recovery backup unlock activation pairing invite`)},
+	"seed":   {kindToken, set(`totp otp mfa wallet`)},
+	"passe":  {kindPassword, set(`de`)},
+	"phrase": {kindWords, set(`seed recovery backup wallet secret`)},
+}
 
 // nounEnds are endings that make a word written in one, such as dbpassword or
 // accesstoken, the name of a secret.
@@ -58,7 +80,7 @@ var keyOwners = set(`api access secret private client account storage shared sig
 	server write ingest integration developer bot vault recovery wallet tls ssl cert certificate symmetric
 	maps bearer token secure security management read live prod production test sandbox personal
 	sas preshared psk wireguard activation product stream rest platform project org
-	openai anthropic github gitlab stripe google aws azure`)
+	openai anthropic github gitlab stripe google aws azure wifi wlan wpa`)
 
 // neutral words may follow the noun: the name still means the secret.
 var neutral = set(`value values val raw plain plaintext string str b64 base64 hex encoded enc prod production
@@ -138,14 +160,14 @@ func classify(words []string) (kind, trust) {
 func noun(words []string, i int) kind {
 	w := strings.TrimRight(words[i], "0123456789")
 	if k := nounKinds[w]; k != kindNone {
-		if (w == "auth" || w == "pat" || w == "clave") && len(words) == 1 {
+		if (w == "auth" || w == "clave") && len(words) == 1 {
 			return kindNone // too common alone; the rules for headers and links know them
 		}
 		return k
 	}
-	if w == "key" || w == "keys" {
-		if i > 0 && keyOwners[words[i-1]] {
-			return kindToken
+	if p, ok := pairNouns[w]; ok {
+		if i > 0 && p.owners[words[i-1]] {
+			return p.kind
 		}
 		return kindNone
 	}

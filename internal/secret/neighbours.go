@@ -50,13 +50,17 @@ func (p *page) neighbour(i, end, k int) {
 		i++
 	}
 	end = i + len(strings.TrimRight(p.s[i:end], ".,;:?)]}>*_"))
+	if j := strings.IndexByte(p.s[i:end], '/'); j > 0 && strings.Count(p.s[i:end], "/") == 1 && p.names[k].kind == kindLogin {
+		i += j + 1 // user/password
+	}
 	v := p.s[i:end]
 	if len(v) < 8 || len(v) > 200 {
 		return
 	}
 	t := look(v)
 	password, token := strongPassword(v, t), len(v) >= 16 && t.mixed() && t.random() && !wordySlug(v) && !strings.ContainsAny(v, "()[]{}<>|;,$:#\\")
-	if !password && !token || strings.Contains(v, "://") || placeholder(v) || commonID(v) || digestBefore(p.s, i) {
+	login := len(v) >= 10 && t.mixed() && t.random()
+	if !password && !token && !login || strings.Contains(v, "://") || placeholder(v) || commonID(v) || digestBefore(p.s, i) {
 		return
 	}
 	for ; k < len(p.names) && p.names[k].start < end+nearRight; k++ {
@@ -68,7 +72,7 @@ func (p *page) neighbour(i, end, k int) {
 		if strings.ContainsAny(gap, "\n") || strings.Contains(gap, ". ") {
 			continue
 		}
-		if token || n.kind == kindPassword {
+		if token || password && n.kind != kindToken || login && n.kind == kindLogin {
 			p.add("near-"+strings.TrimPrefix(ruleFor(n.kind), "assigned-"), rankLook, i, end)
 			return
 		}

@@ -89,7 +89,7 @@ func (q *page) splitVendors() {
 // end, or 0 if the pieces are words or nothing was cut.
 func (q *page) splitBody(v vendor, i int) int {
 	body := i + len(v.prefix)
-	limit := min(bodyEnd(q.s, body, v.body), body+maxValue)
+	limit := bodyEnd(q.s, body, v.body, maxValue)
 	end, words, n := body, 0, 0
 	for at := body; at < limit; n++ {
 		e := at + 1

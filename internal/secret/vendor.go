@@ -14,8 +14,9 @@ func (p *page) vendorTokens() {
 		}
 		for _, v := range vendorsOf[anchorWords[a.word]] {
 			if strings.HasPrefix(p.s[i:], v.prefix) {
-				if end := bodyEnd(p.s, i+len(v.prefix), v.body); vendorBody(v, p.s[i+len(v.prefix):end]) {
-					p.add(v.rule, rankVendor, i, end)
+				body := i + len(v.prefix)
+				if end := bodyEnd(p.s, body, v.body, maxValue); vendorBody(v, p.s[body:end]) {
+					p.add(v.rule, rankVendor, i, bodyEnd(p.s, body, v.body, maxBlock))
 					break
 				}
 			}
@@ -34,11 +35,11 @@ var vendorsOf = func() map[string][]vendor {
 	return m
 }()
 
-// bodyEnd finds the end of a token's body. Marks at its end belong to the
-// sentence around it.
-func bodyEnd(s string, i int, marks string) int {
-	start := i
-	for i < len(s) && (is(s[i], cAlnum) || marks != "" && strings.IndexByte(marks, s[i]) >= 0) {
+// bodyEnd finds the end of a token's body, at most limit bytes on. Marks at its
+// end belong to the sentence around it.
+func bodyEnd(s string, i int, marks string, limit int) int {
+	start, stop := i, min(len(s), i+limit)
+	for i < stop && (is(s[i], cAlnum) || marks != "" && strings.IndexByte(marks, s[i]) >= 0) {
 		i++
 	}
 	for i > start && (s[i-1] == '.' || s[i-1] == ',' || s[i-1] == '/' || s[i-1] == '%') {
