@@ -13,7 +13,7 @@ func newMCP(a *app) *cobra.Command {
 		Example: "  holdfast mcp --project /path/to/project", Args: noArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = a.run(func(ctx ctxT, _ []string) error {
-		return mcpserver.Run(ctx, a.w, a.options(), a.In, a.Out, a.Err)
+		return mcpserver.Run(ctx, a.w, a.options(), mcpserver.Streams{In: a.In, Out: a.Out, Err: a.Err})
 	})
 	return cmd
 }

@@ -11,18 +11,33 @@ import (
 	"holdfast/internal/project"
 )
 
-// quiet is how long no call must have come before the server tidies up.
-const quiet = 500 * time.Millisecond
+const (
+	// quiet is how long no call must have come before the server tidies up.
+	quiet = 400 * time.Millisecond
+	// tight is the garbage collector's percentage in a server: it trades time
+	// that nobody waits for against memory that stays for days.
+	tight = 40
+)
 
 // idler lets index and HANDOFF.md follow, and gives memory back, whenever no
 // call has come for a while. Nothing that was acknowledged depends on it.
 type idler struct {
-	p    *project.Project
-	errs io.Writer
+	p      *project.Project
+	errs   io.Writer
+	ctx    context.Context // of the tidying, which yields to the end
+	cancel func()
+	gc     int // percentage before
 
 	mu    sync.Mutex
 	calls int
 	timer *time.Timer
+}
+
+func newIdler(p *project.Project, errs io.Writer) *idler {
+	i := &idler{p: p, errs: errs, gc: debug.SetGCPercent(tight)}
+	i.ctx, i.cancel = context.WithCancel(context.Background())
+	i.timer = time.AfterFunc(quiet, i.tidy)
+	return i
 }
 
 // busy notes that a call runs, until the function it gives is called.
@@ -30,23 +45,16 @@ func (i *idler) busy() func() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.calls++
-	if i.timer != nil {
-		i.timer.Stop()
-	}
+	i.timer.Stop()
 	return i.rest
 }
 
 func (i *idler) rest() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.calls--; i.calls > 0 || i.p == nil {
-		return
+	if i.calls--; i.calls == 0 {
+		i.timer.Reset(quiet)
 	}
-	if i.timer == nil {
-		i.timer = time.AfterFunc(quiet, i.tidy)
-		return
-	}
-	i.timer.Reset(quiet)
 }
 
 func (i *idler) tidy() {
@@ -56,17 +64,19 @@ func (i *idler) tidy() {
 	if running {
 		return
 	}
-	if err := i.p.Settle(context.Background()); err != nil {
-		fmt.Fprintf(i.errs, "holdfast: index or handoff not refreshed: %s\n", project.Visible(err.Error(), false))
+	if i.p != nil {
+		if err := i.p.Settle(i.ctx); err != nil && i.ctx.Err() == nil {
+			fmt.Fprintf(i.errs, "holdfast: index or handoff not refreshed: %s\n", project.Visible(err.Error(), false))
+		}
+		i.p.Idle()
 	}
-	i.p.Idle()
 	debug.FreeOSMemory()
 }
 
 func (i *idler) stop() {
+	i.cancel()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.timer != nil {
-		i.timer.Stop()
-	}
+	i.timer.Stop()
+	debug.SetGCPercent(i.gc)
 }

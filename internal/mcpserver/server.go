@@ -14,42 +14,97 @@ import (
 	"holdfast/internal/project"
 )
 
-// Run serves a project over in and out until the input ends, ctx ends, the
-// output breaks or the parent process dies. What was saved before is durable;
-// nothing important happens at the end. Where there can be no project it serves
-// all the same, and every tool says so.
-func Run(ctx context.Context, w *project.World, o project.Options, in io.Reader, out, errs io.Writer) error {
+// Streams are those of the process: In and Out belong to the protocol.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+const (
+	// lastLook is how long index and HANDOFF.md may take to follow at the end.
+	lastLook = time.Second
+	// letGo is how long a call that wasn't answered in time has, once it was
+	// cancelled.
+	letGo = 500 * time.Millisecond
+)
+
+// Run serves a project over s until the input ends, ctx ends, the output breaks
+// or the parent process dies. Calls that were read by then are finished and
+// answered. What was saved before is durable; nothing important happens at the
+// end. Where there can be no project it serves all the same, and every tool
+// says so.
+func Run(ctx context.Context, w *project.World, o project.Options, s Streams) error {
+	return run(ctx, w, o, s, tools())
+}
+
+func run(ctx context.Context, w *project.World, o project.Options, s Streams, ts []tool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if f, ok := out.(*os.File); ok {
+	defer swallowSignals()()
+	if f, ok := s.Out.(*os.File); ok {
 		real, err := takeStdout(f)
 		if err != nil {
 			return fmt.Errorf("take standard output: %w", err)
 		}
-		out = real
+		s.Out = real
 	}
-	h := &handlers{errs: errs}
-	o.Caller = project.MCPCaller("", "")
-	h.p, h.noWay = project.Open(ctx, w, o)
-	h.idle = &idler{p: h.p, errs: errs}
+	h := open(ctx, w, o, s.Err, ts)
 	server, watch, err := newServer(h, w.Version)
 	if err != nil {
 		return err
 	}
 	go watch.run(ctx)
 	go watchParent(ctx, cancel)
-	err = server.Run(ctx, &stdio{in: newLineReader(in), out: out, wait: drainFor(w)})
-	h.idle.stop()
-	if h.p != nil {
-		err = errors.Join(err, h.p.Close(context.WithoutCancel(ctx)))
+	t := &stdio{in: newLineReader(s.In), out: s.Out, stop: ctx.Done(), open: newOpenCalls(drainFor(w))}
+	err = serve(ctx, server, t)
+	if cerr := h.close(); cerr != nil {
+		fmt.Fprintf(s.Err, "holdfast: index or handoff not refreshed: %s\n", project.Visible(cerr.Error(), false))
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
 
-// drainFor is how long the end of input waits for answers: a save's longest
+// serve runs the server to its end. The end isn't held up by a call that
+// doesn't let go of what it does.
+func serve(ctx context.Context, server *mcp.Server, t *stdio) error {
+	done := make(chan error, 1)
+	// The SDK gives no answers any more once its own context has ended; t ends
+	// the input instead.
+	go func() { done <- server.Run(context.WithoutCancel(ctx), t) }()
+	select {
+	case err := <-done:
+		return err
+	case <-t.open.over:
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(letGo):
+		return nil
+	}
+}
+
+func open(ctx context.Context, w *project.World, o project.Options, errs io.Writer, ts []tool) *handlers {
+	h := &handlers{errs: errs, tools: ts}
+	o.Caller = project.MCPCaller("", "")
+	h.p, h.noWay = project.Open(ctx, w, o)
+	h.idle = newIdler(h.p, errs)
+	return h
+}
+
+func (h *handlers) close() error {
+	h.idle.stop()
+	if h.p == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastLook)
+	defer cancel()
+	return h.p.Close(ctx)
+}
+
+// drainFor is how long the end of input waits for an answer: a save's longest
 // wait for its turn, and a second for the save itself.
 func drainFor(w *project.World) time.Duration {
 	wait := project.DefaultLockWait
@@ -60,9 +115,12 @@ func drainFor(w *project.World) time.Duration {
 }
 
 func newServer(h *handlers, version string) (*mcp.Server, *watcher, error) {
-	watch := &watcher{h: h}
+	watch := &watcher{h: h, uris: map[string]int{}}
 	s := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler),
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
+		// The lists never change while the server runs.
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true}},
+
 		SubscribeHandler: watch.subscribe, UnsubscribeHandler: watch.unsubscribe,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
@@ -74,11 +132,14 @@ func newServer(h *handlers, version string) (*mcp.Server, *watcher, error) {
 	return s, watch, nil
 }
 
+// parentEvery is how often the server looks whether its parent lives.
+const parentEvery = time.Second
+
 // watchParent ends the server when the process that started it is gone: some
 // clients die without closing the pipe.
 func watchParent(ctx context.Context, cancel func()) {
 	parent := os.Getppid()
-	tick := time.NewTicker(2 * time.Second)
+	tick := time.NewTicker(parentEvery)
 	defer tick.Stop()
 	for {
 		select {

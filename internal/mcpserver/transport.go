@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,13 +22,12 @@ import (
 type stdio struct {
 	in   *lineReader
 	out  io.Writer
-	wait time.Duration // how long the end is held back at most
+	stop <-chan struct{} // nothing more is read once it is closed
+	open *openCalls
 
 	writeMu sync.Mutex
-	mu      sync.Mutex
-	pending map[string]bool // ids of calls read and not answered
-	drained chan struct{}   // closed when nothing is pending after the end
-	ended   bool
+	broken  chan struct{} // closed when an answer couldn't be written
+	breaks  sync.Once
 
 	msgs   chan read
 	queue  []jsonrpc.Message
@@ -44,8 +42,7 @@ type read struct {
 
 // Connect implements mcp.Transport.
 func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
-	t.pending, t.drained = map[string]bool{}, make(chan struct{})
-	t.msgs, t.closed = make(chan read), make(chan struct{})
+	t.msgs, t.closed, t.broken = make(chan read), make(chan struct{}), make(chan struct{})
 	go t.readLoop()
 	return t, nil
 }
@@ -58,152 +55,125 @@ func (t *stdio) readLoop() {
 		case <-t.closed:
 			return
 		}
-		if err != nil && !errors.Is(err, errLineTooLong) {
+		var long *longLineError
+		if err != nil && !errors.As(err, &long) {
 			return
 		}
 	}
 }
 
-// Read implements mcp.Connection.
-func (t *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
+// Read implements mcp.Connection. The end of input, a broken output and a stop
+// look alike to the SDK, and come to it when the calls that were read have been
+// answered: its own end would cancel them.
+func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		if len(t.queue) > 0 {
 			m := t.queue[0]
 			t.queue = t.queue[1:]
-			t.noteRead(m)
 			return m, nil
 		}
-		var r read
+		select { // before a message that is there as well
+		case <-t.stop:
+			return nil, t.end()
+		case <-t.broken:
+			return nil, t.end()
+		default:
+		}
 		select {
-		case <-ctx.Done():
-			t.drain()
-			return nil, io.EOF
 		case <-t.closed:
 			return nil, io.EOF
-		case r = <-t.msgs:
-		}
-		switch {
-		case errors.Is(r.err, errLineTooLong):
-			if err := t.refuse(jsonrpc.CodeInvalidRequest, errLineTooLong.Error()); err != nil {
-				return nil, err
-			}
-		case r.err != nil: // the end of input, or a broken one
-			t.drain()
-			return nil, io.EOF
-		default:
-			if err := t.take(r.line); err != nil {
+		case <-t.stop:
+		case <-t.broken:
+		case r := <-t.msgs:
+			if err := t.received(r); err != nil {
 				return nil, err
 			}
 		}
 	}
 }
 
-// take queues the messages of one line: one, or a batch of the older protocol.
-func (t *stdio) take(line []byte) error {
-	if !utf8.Valid(line) {
-		return t.refuse(jsonrpc.CodeParseError, "the message is not valid UTF-8")
+func (t *stdio) received(r read) error {
+	if long, ok := errors.AsType[*longLineError](r.err); ok {
+		t.refuse(long.id, jsonrpc.CodeInvalidRequest, long.Error())
+		return nil
+	}
+	if r.err != nil { // the end of input, or a broken one
+		return t.end()
+	}
+	t.take(r.line)
+	return nil
+}
+
+func (t *stdio) end() error {
+	t.open.drain(t.closed)
+	return io.EOF
+}
+
+// take queues the messages of one line: one, or a batch of an older protocol.
+func (t *stdio) take(line []byte) {
+	why := ""
+	switch {
+	case !utf8.Valid(line):
+		why = "the message is not valid UTF-8"
+	case !json.Valid(line):
+		why = "the message is not valid JSON, or nested too deeply"
+	}
+	if why != "" {
+		t.refuse(idOf(line, nil), jsonrpc.CodeParseError, why)
+		return
 	}
 	raws := []json.RawMessage{line}
 	if line[0] == '[' {
 		if err := json.Unmarshal(line, &raws); err != nil || len(raws) == 0 {
-			return t.refuse(jsonrpc.CodeParseError, "the message is not valid JSON")
+			t.refuse(nil, jsonrpc.CodeInvalidRequest, "the batch is empty")
+			return
 		}
-	} else if !json.Valid(line) {
-		return t.refuse(jsonrpc.CodeParseError, "the message is not valid JSON")
 	}
 	for _, raw := range raws {
 		m, err := jsonrpc.DecodeMessage(raw)
 		if err != nil {
-			if err := t.refuse(jsonrpc.CodeInvalidRequest, "the message is not a JSON-RPC 2.0 message"); err != nil {
-				return err
-			}
+			t.refuse(idOf(raw, raw[max(0, len(raw)-edge):]), jsonrpc.CodeInvalidRequest, "the message is not a JSON-RPC 2.0 message, or nested too deeply")
 			continue
 		}
+		t.open.read(m)
 		t.queue = append(t.queue, m)
 	}
-	return nil
 }
 
-// refuse answers a message whose id can't be told.
-func (t *stdio) refuse(code int, why string) error {
-	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": why}})
+// refuse answers a message that can't be read. Without an id the answer has
+// none, as JSON-RPC asks.
+func (t *stdio) refuse(id json.RawMessage, code int, why string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
+	if err == nil {
+		err = t.writeLine(line)
+	}
 	if err != nil {
-		return fmt.Errorf("encode refusal: %w", err)
-	}
-	return t.writeLine(line)
-}
-
-func (t *stdio) noteRead(m jsonrpc.Message) {
-	req, ok := m.(*jsonrpc.Request)
-	if !ok {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if req.IsCall() {
-		if req.Method != "subscriptions/listen" { // answered only when it ends
-			t.pending[idKey(req.ID)] = true
-		}
-		return
-	}
-	if req.Method == "notifications/cancelled" {
-		var p struct {
-			ID any `json:"requestId"`
-		}
-		if json.Unmarshal(req.Params, &p) == nil {
-			if id, err := jsonrpc.MakeID(p.ID); err == nil {
-				t.answered(idKey(id))
-			}
-		}
+		t.breaks.Do(func() { close(t.broken) })
 	}
 }
 
-func idKey(id jsonrpc.ID) string { return fmt.Sprintf("%T %v", id.Raw(), id.Raw()) }
-
-// answered takes a call off the list. t.mu is held.
-func (t *stdio) answered(key string) {
-	delete(t.pending, key)
-	if t.ended && len(t.pending) == 0 {
-		select {
-		case <-t.drained:
-		default:
-			close(t.drained)
-		}
-	}
-}
-
-// drain waits until every call that was read is answered, for a bounded time.
-func (t *stdio) drain() {
-	t.mu.Lock()
-	t.ended = true
-	left := len(t.pending)
-	t.mu.Unlock()
-	if left == 0 {
-		return
-	}
-	timer := time.NewTimer(t.wait)
-	defer timer.Stop()
-	select {
-	case <-t.drained:
-	case <-timer.C:
-	case <-t.closed:
-	}
-}
-
-// Write implements mcp.Connection. It answers even when ctx has ended: what was
-// saved must be told.
+// Write implements mcp.Connection. An output that breaks is no error to the
+// SDK, which would cancel the calls in flight: they are finished, and nothing
+// more is read. A notification that can't be written ends nothing: a call may
+// stand in the input behind it, whose client died when it had sent it.
 func (t *stdio) Write(_ context.Context, m jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("encode message: %w", err)
 	}
 	err = t.writeLine(line)
-	if resp, ok := m.(*jsonrpc.Response); ok {
-		t.mu.Lock()
-		t.answered(idKey(resp.ID))
-		t.mu.Unlock()
+	resp, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return nil
 	}
-	return err
+	if err != nil {
+		t.breaks.Do(func() { close(t.broken) })
+	}
+	t.open.answered(resp.ID)
+	return nil
 }
 
 func (t *stdio) writeLine(line []byte) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -259,7 +260,7 @@ func (p *Project) fillGuards(ctx context.Context, r *reading, b *Briefing) error
 		b.Notices = append(b.Notices, fmt.Sprintf("%d entries are newer than this build: it can't show them and can't save here", len(newer)))
 	}
 	if len(b.Omitted) > 0 {
-		b.Notices = append(b.Notices, "what was left out can be had with search, or with resume without a budget")
+		b.Notices = append(b.Notices, leftOutNotice)
 	}
 	return nil
 }
@@ -349,4 +350,26 @@ func listNames(names []string, most int) string {
 		s += visible(n)
 	}
 	return s
+}
+
+const leftOutNotice = "what was left out can be had with search, or with resume without a budget"
+
+// Drop leaves out the last n records, which are the least wanted, and counts
+// them. It reports whether there were any.
+func (b *Briefing) Drop(n int) bool {
+	n = min(n, len(b.Records))
+	if n > 0 && !slices.Contains(b.Notices, leftOutNotice) {
+		b.Notices = append(b.Notices, leftOutNotice)
+	}
+	for range n {
+		it := &b.Records[len(b.Records)-1]
+		name := sectionOf(it)
+		if name == "finished" {
+			name = "finished in the last 7 days"
+		}
+		b.Omitted[name]++
+		b.Budget.Used = max(0, b.Budget.Used-(itemCost(it)+3)/4)
+		b.Records = b.Records[:len(b.Records)-1]
+	}
+	return n > 0
 }
