@@ -19,9 +19,9 @@ type document interface {
 	prune(container string) (steps []Step, ok bool)
 	// bare reports whether nothing is left that a person could miss.
 	bare(frames []Item) bool
-	// outline lists what the document says without some items and containers;
+	// outline sums up what the document says without some items and containers;
 	// equal outlines mean that nothing else changed.
-	outline(skip []found, bare []string) []string
+	outline(skip []found, bare []string) string
 }
 
 // found is one place where an item stands.
@@ -111,11 +111,11 @@ func Apply(t Target, f File, o Options) (Result, error) {
 		return Result{}, refuse(t, start, err)
 	}
 	res.File, res.Changed = File{Exists: true, Data: e.data}, true
-	next := Undo{Created: e.created, Before: hash(f.Data), After: hash(e.data), Containers: e.containers, Values: e.values}
+	next := Undo{Created: e.created, Before: sum256(f.Data), After: sum256(e.data), Containers: e.containers, Values: e.values}
 	if !e.created {
 		next.Steps = e.steps
 	}
-	res.Undo = o.Undo.extend(next, hash(f.Data), owed)
+	res.Undo = o.Undo.extend(next, sum256(f.Data), owed)
 	return res, nil
 }
 
@@ -167,15 +167,19 @@ func (e *editor) judge(it *Item, all []found) (State, found) {
 	}
 	rank := []State{Present, SameValue, Outdated, Changed, Foreign}
 	best, state := all[0], Foreign
+	var mark *regexp.Regexp
+	if it.Mark != "" {
+		mark = regexp.MustCompile(it.Mark)
+	}
 	for _, f := range all {
-		if s := e.class(it, f, wrote); slices.Index(rank, s) < slices.Index(rank, state) {
+		if s := e.class(it, f, wrote, mark); slices.Index(rank, s) < slices.Index(rank, state) {
 			best, state = f, s
 		}
 	}
 	return state, best
 }
 
-func (e *editor) class(it *Item, f found, wrote string) State {
+func (e *editor) class(it *Item, f found, wrote string, mark *regexp.Regexp) State {
 	is := func(v any) bool { return canon(f.value) == canon(v) }
 	switch {
 	case f.preset != "":
@@ -188,7 +192,7 @@ func (e *editor) class(it *Item, f found, wrote string) State {
 		return Outdated
 	case it.Role == Block && !e.removing && wrote == "":
 		return Outdated // the markers say whose it is
-	case wrote != "", it.Role == Block, it.Mark != "" && marked(f.value, regexp.MustCompile(it.Mark)):
+	case wrote != "", it.Role == Block, marked(f.value, mark):
 		return Changed
 	}
 	return Foreign
@@ -220,7 +224,7 @@ func (e *editor) renew(it *Item, f found) error {
 }
 
 // check reads the item back and compares all the rest with what it was.
-func (e *editor) check(it *Item, before []string, containers []string) error {
+func (e *editor) check(it *Item, before string, containers []string) error {
 	all, err := e.doc.look(it)
 	if err != nil {
 		return err
@@ -229,7 +233,7 @@ func (e *editor) check(it *Item, before []string, containers []string) error {
 	if state != Present && state != SameValue {
 		return errVerify
 	}
-	if !slices.Equal(before, e.doc.outline([]found{f}, containers)) {
+	if before != e.doc.outline([]found{f}, containers) {
 		return errVerify
 	}
 	e.values[it.ID] = digest(f.value)

@@ -1,7 +1,8 @@
 package client
 
 import (
-	"fmt"
+	"crypto/sha256"
+	"hash"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ type jdoc struct {
 	d        []byte
 	root     *jnode
 	comments bool
+	habits   *style // read once
 }
 
 func parseJSON(data []byte) (document, error) {
@@ -101,16 +103,22 @@ func (j *jdoc) look(it *Item) ([]found, error) {
 
 func (j *jdoc) found(it *Item, s spot) found {
 	n := s.node()
-	raw := string(j.d[n.start:n.end])
-	st := j.style(n.start)
-	indent := lineIndent(j.d, s.holder().kids[s.at].start)
 	f := found{value: toAny(j.d, n), place: s}
-	f.form = raw == st.render(it.Want, indent, true) || raw == st.render(it.Want, indent, false)
+	if canon(f.value) == canon(it.Want) {
+		raw := string(j.d[n.start:n.end])
+		st := j.style(n.start)
+		indent := lineIndent(j.d, s.holder().kids[s.at].start)
+		f.form = raw == st.render(it.Want, indent, true) || raw == st.render(it.Want, indent, false)
+	}
 	return f
 }
 
 func (j *jdoc) style(off int) style {
-	st := styleOf(j.d, j.root)
+	if j.habits == nil {
+		st := styleOf(j.d, j.root)
+		j.habits = &st
+	}
+	st := *j.habits
 	st.eol = eolAt(j.d, off)
 	return st
 }
@@ -233,48 +241,70 @@ func (j *jdoc) sameLine(off int) (end int, line bool) {
 	return end, false
 }
 
-// outline lists all that a document says, in order, without the children that
+// outline sums up all that a document says, in order, without the children that
 // skip names and without the brackets and keys of the containers in bare.
-func (j *jdoc) outline(skip []found, bare []string) []string {
-	var out []string
-	hidden := func(n *jnode, i int) bool {
-		return slices.ContainsFunc(skip, func(f found) bool {
-			s, ok := f.place.(spot)
-			if !ok {
-				return false
-			}
-			if s.elem >= 0 {
-				return s.node() == n && s.elem == i
-			}
-			return s.holder() == n && s.at == i
-		})
-	}
-	var walk func(n *jnode, path string)
-	walk = func(n *jnode, path string) {
-		if n.kind != '{' && n.kind != '[' {
-			out = append(out, string(j.d[n.start:n.end]))
-			return
-		}
-		open := !slices.Contains(bare, path) || path == ""
-		if open {
-			out = append(out, string(n.kind))
-		}
-		for i, k := range n.kids {
-			if hidden(n, i) {
-				continue
-			}
-			sub := strings.TrimPrefix(path+"/"+k.key, "/")
-			if n.kind == '[' {
-				sub = fmt.Sprintf("%s/#%d", path, i)
-			} else if !slices.Contains(bare, sub) {
-				out = append(out, string(j.d[k.start:k.keyEnd]))
-			}
-			walk(k.val, sub)
-		}
-		if open {
-			out = append(out, "end")
+func (j *jdoc) outline(skip []found, bare []string) string {
+	o := outliner{d: j.d, bare: bare, sum: sha256.New()}
+	for _, f := range skip {
+		s, ok := f.place.(spot)
+		switch {
+		case !ok:
+		case s.elem >= 0:
+			o.hide(s.node(), s.elem)
+		default:
+			o.hide(s.holder(), s.at)
 		}
 	}
-	walk(j.root, "")
-	return out
+	o.walk(j.root, "", len(bare) > 0)
+	return string(o.sum.Sum(nil))
+}
+
+type outliner struct {
+	d      []byte
+	bare   []string
+	hidden map[*jnode][]int
+	sum    hash.Hash
+}
+
+func (o *outliner) hide(n *jnode, at int) {
+	if o.hidden == nil {
+		o.hidden = map[*jnode][]int{}
+	}
+	o.hidden[n] = append(o.hidden[n], at)
+}
+
+// token adds a piece of the document, set apart from its neighbours.
+func (o *outliner) token(from, to int) {
+	o.sum.Write(o.d[from:to])
+	o.sum.Write([]byte{0})
+}
+
+// walk adds a node. Paths are followed only as long as a container may be bare:
+// those are objects and lists below objects.
+func (o *outliner) walk(n *jnode, path string, follow bool) {
+	if n.kind != '{' && n.kind != '[' {
+		o.token(n.start, n.end)
+		return
+	}
+	open := !follow || path == "" || !slices.Contains(o.bare, path)
+	if open {
+		o.token(n.start, n.start+1)
+	}
+	gone := o.hidden[n]
+	for i, k := range n.kids {
+		if slices.Contains(gone, i) {
+			continue
+		}
+		below, sub := follow && n.kind == '{', ""
+		if below {
+			sub = strings.TrimPrefix(path+"/"+k.key, "/")
+		}
+		if n.kind == '{' && !(below && slices.Contains(o.bare, sub)) {
+			o.token(k.start, k.keyEnd)
+		}
+		o.walk(k.val, sub, below)
+	}
+	if open {
+		o.token(n.end-1, n.end)
+	}
 }

@@ -190,7 +190,7 @@ func (m *mdoc) prune(string) ([]Step, bool) { return nil, false }
 func (m *mdoc) bare([]Item) bool { return len(bytes.TrimSpace(m.d[bomLen(m.d):])) == 0 }
 
 // outline is the text outside the block, without blank lines.
-func (m *mdoc) outline(skip []found, _ []string) []string {
+func (m *mdoc) outline(skip []found, _ []string) string {
 	text := string(m.d)
 	if len(skip) > 0 && m.start >= 0 {
 		text = text[:m.start] + "\n" + text[m.end:]
@@ -201,5 +201,5 @@ func (m *mdoc) outline(skip []found, _ []string) []string {
 			out = append(out, l)
 		}
 	}
-	return out
+	return strings.Join(out, "\n")
 }

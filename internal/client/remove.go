@@ -18,11 +18,11 @@ func Remove(t Target, f File, o Options) (Result, error) {
 	if err := checkText(f.Data); err != nil {
 		return Result{}, refuse(t, f.Data, err)
 	}
-	if u := o.Undo; u != nil && u.Before != "" && u.After == hash(f.Data) {
+	if u := o.Undo; u != nil && u.Before != "" && u.After == sum256(f.Data) {
 		if u.Created {
 			return Result{Changed: true, Items: removed(t)}, nil
 		}
-		if data, ok := rewind(f.Data, u.Steps); ok && hash(data) == u.Before {
+		if data, ok := rewind(f.Data, u.Steps); ok && sum256(data) == u.Before {
 			return e.finish(f, data, false)
 		}
 	}
@@ -78,6 +78,9 @@ func (e *editor) finish(f File, data []byte, byValue bool) (Result, error) {
 	return res, nil
 }
 
+// maxCopies is how many copies of one item are taken out.
+const maxCopies = 100
+
 // take cuts one item by value, every copy of it.
 func (e *editor) take(it *Item, byValue bool) (ItemState, error) {
 	out := ItemState{ID: it.ID, State: Absent, Action: None}
@@ -85,6 +88,9 @@ func (e *editor) take(it *Item, byValue bool) (ItemState, error) {
 		all, err := e.doc.look(it)
 		if err != nil {
 			return out, err
+		}
+		if len(all) > maxCopies {
+			return out, flawAt(-1, "there are more than %d copies of one entry of ours", maxCopies)
 		}
 		state, f := e.judge(it, all)
 		if out.Action == None {
@@ -107,7 +113,7 @@ func (e *editor) take(it *Item, byValue bool) (ItemState, error) {
 		if err := e.step(steps); err != nil {
 			return out, err
 		}
-		if !slices.Equal(before, e.doc.outline(nil, nil)) {
+		if before != e.doc.outline(nil, nil) {
 			return out, errVerify
 		}
 		out.Action = Cut
@@ -149,7 +155,7 @@ func (e *editor) sweep(u *Undo) error {
 		if err := e.step(steps); err != nil {
 			return err
 		}
-		if !slices.Equal(before, e.doc.outline(nil, nil)) {
+		if before != e.doc.outline(nil, nil) {
 			return errVerify
 		}
 	}
@@ -188,7 +194,7 @@ func (e *editor) sameBut(data []byte) bool {
 		here, there = append(here, a...), append(there, b...)
 	}
 	bare := e.o.Undo.Containers
-	return slices.Equal(e.doc.outline(here, bare), doc.outline(there, bare))
+	return e.doc.outline(here, bare) == doc.outline(there, bare)
 }
 
 func absent(t Target) []ItemState  { return all(t, Absent, None) }

@@ -287,7 +287,7 @@ func (t *tdoc) bare([]Item) bool { return len(bytes.TrimSpace(t.d[bomLen(t.d):])
 
 // outline lists the leaves in the order of their keys. Empty tables do not
 // count: a header of ours implies its parent.
-func (t *tdoc) outline(skip []found, _ []string) []string {
+func (t *tdoc) outline(skip []found, _ []string) string {
 	var out []string
 	var walk func(v any, at []string)
 	walk = func(v any, at []string) {
@@ -304,7 +304,7 @@ func (t *tdoc) outline(skip []found, _ []string) []string {
 		}
 	}
 	walk(t.tree, nil)
-	return out
+	return strings.Join(out, "\n")
 }
 
 // tomlValue writes a value on one line.

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// maxKey is the largest number of parts of a dotted key.
-const maxKey = 50
+// Limits of a TOML document. The full parser looks every key up among its
+// neighbours one by one, so many keys take long: 10,000 about 0.2 s.
+const (
+	maxKey  = 50    // parts of a dotted key
+	maxKeys = 10000 // in a document
+)
 
 // tstmt is one statement of a TOML document: a header or a key with a value.
 type tstmt struct {
@@ -25,6 +29,7 @@ type tscan struct {
 	i     int
 	last  int
 	depth int
+	keys  int
 	table []string
 	array map[string]bool // the arrays of tables
 	out   []tstmt
@@ -158,6 +163,9 @@ func (s *tscan) header(open, shut string) ([]string, error) {
 
 // key reads a dotted key and the white space behind it.
 func (s *tscan) key() (parts []string, err error) {
+	if s.keys++; s.keys > maxKeys {
+		return nil, flawAt(s.i, "the file has more than %d keys and tables", maxKeys)
+	}
 	for {
 		var part string
 		start := s.i

@@ -4,7 +4,7 @@ import "fmt"
 
 // MaxFile is the largest file that is edited, in bytes. Settings files are a
 // few kilobytes; a larger one is something else under that name.
-const MaxFile = 4 << 20
+const MaxFile = 1 << 20
 
 // Kind is the format of a file.
 type Kind string

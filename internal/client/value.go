@@ -117,8 +117,8 @@ func digest(v any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// hash is the whole SHA-256 of bytes in hex.
-func hash(data []byte) string {
+// sum256 is the whole SHA-256 of bytes in hex.
+func sum256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

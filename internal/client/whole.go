@@ -25,4 +25,4 @@ func (b *body) prune(string) ([]Step, bool) { return nil, false }
 func (b *body) bare([]Item) bool { return len(b.d) == 0 }
 
 // outline is empty: beside the one item the file says nothing.
-func (b *body) outline([]found, []string) []string { return nil }
+func (b *body) outline([]found, []string) string { return "" }
