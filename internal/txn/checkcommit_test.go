@@ -1,6 +1,7 @@
 package txn_test
 
 import (
+	"encoding/json"
 	"strings"
 
 	"holdfast/internal/ledger"
@@ -52,8 +53,49 @@ func (c *checker) committed(h *hub, do *doing, d *ledger.Draft) {
 		c.closes(h, t, a, d)
 	}
 	c.looked(t)
+	if headState(head) == txn.StateBlocked && (t.state == txn.StateOpen || t.state == mustBlock) {
+		c.reason(t, d)
+	}
 	c.moved(t, headState(head), do.person)
 }
+
+// reason checks that what a block says is true.
+func (c *checker) reason(t *ckTxn, d *ledger.Draft) {
+	var body struct {
+		End struct{ Code, Decision string }
+	}
+	if err := json.Unmarshal(d.Body.Txn, &body); err != nil || body.End.Decision == "" {
+		c.failf("%s was blocked without a word (%v)", t.id, err)
+	}
+	code := body.End.Code
+	c.count("blocked: " + code)
+	if t.state == mustBlock {
+		if code != t.must {
+			c.failf("%s is blocked because of %s and says %s", t.id, t.must, code)
+		}
+		return
+	}
+	recoveries, spent := 0, false
+	for _, a := range t.atts {
+		if a.role == txn.RoleRecovery {
+			recoveries++
+		}
+	}
+	for i := range t.ops {
+		_, n := c.spent(t.ops[i].identity(t.wt))
+		spent = spent || n > 0
+	}
+	if code == "oscillated" && !cycle(t.states) || code == "fingerprint_spent" && !spent || code == "budget_spent" && recoveries < 2 {
+		c.failf("%s says %s, which is not so", t.id, code)
+	}
+	if code != "oscillated" && code != "fingerprint_spent" && code != "budget_spent" {
+		c.failf("%s is blocked for no reason: %s", t.id, code)
+	}
+}
+
+// mustBlock is the checker's word for a transaction whose next entry has to
+// block it.
+const mustBlock = "must be blocked"
 
 func (t *ckTxn) find(id string) *ckAtt {
 	for _, a := range t.atts {
@@ -205,7 +247,7 @@ func (c *checker) moved(t *ckTxn, to string, person bool) {
 	switch {
 	case t.state == to:
 		return
-	case t.state == "must be blocked":
+	case t.state == mustBlock:
 		if to != txn.StateBlocked {
 			c.failf("%s: a recovery without progress left it %s", t.id, to)
 		}
@@ -239,7 +281,7 @@ func (c *checker) answered(t *ckTxn) {
 		return
 	}
 	c.looked(t)
-	if t.state == "must be blocked" {
+	if t.state == mustBlock {
 		c.failf("%s: a recovery without progress left it open", t.id)
 	}
 }

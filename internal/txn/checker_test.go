@@ -36,6 +36,7 @@ type ckTxn struct {
 	states   []string
 	stated   string
 	allowed  map[int]bool
+	must     string          // why its next entry has to block it
 	debris   map[string]bool // "path=content" left by its own attempts
 }
 
@@ -259,7 +260,7 @@ func (c *checker) looked(t *ckTxn) {
 			if c.shrank(t, a, set) {
 				t.floor = set
 			} else {
-				t.state = "must be blocked"
+				t.state, t.must = mustBlock, c.verdict(t, a, set)
 			}
 			return
 		}
@@ -271,6 +272,22 @@ func (c *checker) looked(t *ckTxn) {
 
 func (c *checker) shrank(t *ckTxn, a *ckAtt, set map[string]int) bool {
 	return len(set) == 0 || c.see(t) != a.state && !cycle(t.states) && below(set, t.floor)
+}
+
+// verdict is what a recovery that did not shrink the mismatch has to be called.
+func (c *checker) verdict(t *ckTxn, a *ckAtt, set map[string]int) string {
+	switch {
+	case c.see(t) == a.state:
+		return "no_progress"
+	case cycle(t.states):
+		return "oscillated"
+	}
+	for k, s := range set {
+		if s > t.floor[k] {
+			return "regressed"
+		}
+	}
+	return "no_progress"
 }
 
 func (c *checker) settled(t *ckTxn, a *ckAtt) bool {

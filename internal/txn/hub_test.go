@@ -74,11 +74,11 @@ func (h *hub) sync() error {
 
 // save commits a draft right behind what was folded.
 func (h *hub) save(d *ledger.Draft) error {
-	if h.between != nil {
-		h.between()
-	}
 	if d == nil {
 		return nil
+	}
+	if h.between != nil {
+		h.between()
 	}
 	d.Body.Actor = ledger.Actor{Kind: ledger.Agent, Client: "test", Via: h.via}
 	if h.person {

@@ -285,6 +285,12 @@ func (s *sim) drive(h *hub) {
 			return
 		}
 	}
+	if t, ok := s.one(); ok && s.tame && s.pick(8) == 0 { // somebody makes things worse in between
+		op := t.ops[s.pick(len(t.ops))]
+		if it := op.items[s.pick(len(op.items))]; !it.reported() {
+			s.w.set(t.wt, it.path(), []string{"", "0", "3"}[s.pick(3)])
+		}
+	}
 	g, ok := s.attempt(h)
 	if !ok {
 		return
