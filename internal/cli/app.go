@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -95,11 +96,16 @@ func (a *app) options() project.Options {
 // an interrupt.
 const settleTime = time.Second
 
+// shortLived is the garbage collector's percentage while one command runs: the
+// first collection, at 16 MB, comes after most commands have ended.
+const shortLived = 400
+
 // with opens the project, lets f answer, and only then lets what is derived
 // from the ledger follow: an answer doesn't wait for it.
 func (a *app) with(ctx context.Context, f func(p *project.Project) error) error {
 	a.calm = a.progress()
 	defer a.calm()
+	defer debug.SetGCPercent(debug.SetGCPercent(shortLived))
 	p, err := a.open(ctx)
 	if err != nil {
 		return err
