@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/secret"
@@ -75,7 +76,7 @@ func (p *Project) change(ctx context.Context, q ChangeRequest, kind string,
 	m.build = func(ctx context.Context, r *reading) (ledger.Draft, error) {
 		var d ledger.Draft
 		cur, err := p.expect(ctx, r, q.ID, q.ExpectedRevision, kind == ledger.TypeRetract || kind == ledger.TypeRestore)
-		if err == nil && cur == nil {
+		if c, ok := errors.AsType[*ConflictError](err); ok && c.Current == nil || err == nil && cur == nil {
 			err = &NotFoundError{What: "record", ID: q.ID}
 		}
 		if err != nil {
