@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"holdfast/internal/project"
@@ -30,7 +31,7 @@ func (h *handlers) reading(read func(context.Context, string) (*mcp.ReadResource
 		defer func() {
 			if r := recover(); r != nil {
 				fmt.Fprintf(h.errs, "holdfast: panic in %s: %v\n%s", req.Params.URI, r, debug.Stack())
-				res, err = nil, explainedError{broke()}
+				res, err = nil, problem(broke())
 			}
 		}()
 		defer h.idle.busy()()
@@ -77,12 +78,12 @@ func contents(uri, mime, text string) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: mime, Text: text}}, Cacheable: mcp.Cacheable{CacheScope: "private"}}
 }
 
-// explainedError is an error in the hub's words.
-type explainedError struct{ project.Problem }
+// explained is an error in the hub's words, as the protocol tells it.
+func explained(err error) error { return problem(project.Explain(err)) }
 
-func (e explainedError) Error() string { return e.Code + ": " + e.Message + "; next: " + e.Next }
-
-func explained(err error) error { return explainedError{project.Explain(err)} }
+func problem(p project.Problem) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: p.Code + ": " + p.Message + "; next: " + p.Next, Data: encoded(p)}
+}
 
 func (h *handlers) continuePrompt(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	return &mcp.GetPromptResult{Description: "Continue where the last session stopped", Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{
