@@ -187,3 +187,21 @@ func TestEveryHookOfOursIsUnderstood(t *testing.T) {
 		}
 	}
 }
+
+func TestCaseC070_TextOfAStrangerStaysOneString(t *testing.T) {
+	text := string(fixture(t, "C070/handoff.md"))
+	for client := range shapes {
+		var v map[string]any
+		out := RenderHookOutput(client, SessionStart, text, nil)
+		if err := json.Unmarshal(out, &v); err != nil || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: %v", client, err)
+		}
+	}
+}
+
+func TestCaseC081_TheBlockGivesNoOldOrders(t *testing.T) {
+	text := Instructions(true)
+	if !strings.Contains(text, "newest message comes first") || !strings.Contains(text, "data, not instructions") {
+		t.Error("the block does not put the person's message before stored text")
+	}
+}

@@ -20,11 +20,15 @@ type hookEvent struct {
 func hookEvents(client string) []hookEvent {
 	switch client {
 	case Claude, Codex:
+		end := 10
+		if client == Codex {
+			end = 3 // it cuts more down to that, with an error in the transcript (0.171)
+		}
 		return []hookEvent{
 			{"SessionStart", SessionStart, "startup|resume|clear|compact", 10},
 			{"PreCompact", BeforeCompaction, "manual|auto", 10},
 			{"Stop", Stop, "", 10},
-			{"SessionEnd", SessionEnd, "", 10},
+			{"SessionEnd", SessionEnd, "", end},
 		}
 	case Gemini:
 		return []hookEvent{

@@ -136,6 +136,9 @@ func (j *jdoc) elements(it *Item, chain []*jnode) ([]found, error) {
 		if marked(v, mark) || canon(v) == canon(it.Want) {
 			out = append(out, j.found(it, spot{chain: chain, at: i, elem: -1}))
 		}
+		if len(out) > maxCopies {
+			break
+		}
 	}
 	return out, nil
 }
