@@ -21,14 +21,14 @@ type disk struct {
 	obs   *surface.Observer
 }
 
-func newDisk(tb testing.TB) *disk {
+func newDisk(tb testing.TB, worktree string) *disk {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return &disk{dir: dir, store: tb.TempDir(), obs: surface.New(surface.Options{
-		Worktree: "main", Tops: map[string]string{"main": dir}, Cache: surface.NewCache(), Now: time.Now, Workers: 2,
+		Worktree: worktree, Tops: map[string]string{worktree: dir}, Cache: surface.NewCache(), Now: time.Now, Workers: 2,
 	})}
 }
 
@@ -59,7 +59,7 @@ func (d *disk) keep(transaction string, wants []txn.Want) (*txn.Kept, error) {
 			continue
 		}
 		for _, o := range originals {
-			p := txn.Preserved{Surface: o.Surface, Name: o.Name, SHA256: o.SHA256, Link: o.Link, Mode: o.Mode, Size: o.Size, Kept: true}
+			p := txn.Preserved{Surface: o.Surface, Name: o.Name, SHA256: o.SHA256, Seen: o.Seen, Link: o.Link, Mode: o.Mode, Size: o.Size, Kept: true}
 			if o.Link == "" {
 				if p.Where, p.SHA256, err = d.copy(transaction, &o); err != nil {
 					return nil, err

@@ -12,6 +12,7 @@ type Preserved struct {
 	Surface string `json:"surface"`
 	Name    string `json:"name,omitempty"` // below the folder
 	SHA256  string `json:"sha256,omitempty"`
+	Seen    string `json:"-"`              // where parts are ignored: the SHA-256 that a look gives
 	Link    string `json:"link,omitempty"` // target of a symbolic link
 	Mode    string `json:"mode,omitempty"`
 	Size    int64  `json:"size"`
@@ -78,7 +79,7 @@ func (m *model) keep(ops []Operation, v *view) []Want {
 			w := byWant[at]
 			if w == nil {
 				c := m.wants[at]
-				w = &Want{Key: c.Key, Surface: c.Surface, Worktree: c.Worktree, Outside: c.Outside, Roots: c.Roots}
+				w = &Want{Key: c.Key, Surface: c.Surface, Worktree: c.Worktree, Outside: c.Outside, Roots: c.Roots, Ignore: c.Ignore}
 				byWant[at] = w
 				order = append(order, at)
 			}
@@ -105,24 +106,28 @@ func (k *Kept) settle(m *model, ops []Operation, v *view) *Kept {
 	if k == nil {
 		k = &Kept{}
 	}
-	out := &Kept{Count: len(k.List), Manifest: k.Manifest}
-	have := map[[2]string]string{}
+	out := &Kept{Manifest: k.Manifest}
+	have := map[[2]string][]string{}
 	files, bad := map[string]int{}, map[string]bool{}
+	var list []Preserved
 	for _, p := range k.List {
+		at := [2]string{p.Surface, p.Name}
+		if _, twice := have[at]; !twice {
+			list = append(list, p)
+			files[p.Surface]++
+		}
+		have[at] = append(have[at], p.contents()...)
 		if !p.Kept {
 			out.Unkept++
 			bad[p.Surface] = true
-			continue
 		}
-		files[p.Surface]++
-		have[[2]string{p.Surface, p.Name}] = p.content()
 	}
+	out.Count, out.List = len(list), shortList(list)
 	for i := range ops {
 		for _, u := range m.endangered(i, &ops[i], v) {
 			w := &m.wants[m.units[u].want]
-			whole := m.units[u].name == "" && w.Whole
-			kept := have[[2]string{w.Surface, m.units[u].name}] == v.contents[u]
-			if whole && strings.HasPrefix(v.contents[u], "dir:") {
+			kept := slices.Contains(have[[2]string{w.Surface, m.units[u].name}], v.contents[u])
+			if w.Whole && m.units[u].name == "" && strings.HasPrefix(v.contents[u], "dir:") {
 				kept = !bad[w.Surface] && strconv.Itoa(files[w.Surface]) == v.files[m.units[u].want]
 			}
 			if kept {
@@ -132,15 +137,21 @@ func (k *Kept) settle(m *model, ops []Operation, v *view) *Kept {
 	}
 	slices.Sort(out.Safe)
 	out.Safe = slices.Compact(out.Safe)
-	out.List = shortList(k.List)
 	return out
 }
 
-func (p *Preserved) content() string {
-	if p.Link != "" {
-		return "link:" + digest(p.Link)
+// contents are the names of the content that is kept: as it is, and as a look
+// that ignores parts of it sees it.
+func (p *Preserved) contents() []string {
+	switch {
+	case !p.Kept:
+		return []string{}
+	case p.Link != "":
+		return []string{"link:" + digest(p.Link)}
+	case p.Seen != "":
+		return []string{fileContent(p.SHA256), fileContent(p.Seen)}
 	}
-	return fileContent(p.SHA256)
+	return []string{fileContent(p.SHA256)}
 }
 
 // shortList is as much of the list as an entry has room for, those not kept first.

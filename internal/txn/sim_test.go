@@ -44,7 +44,7 @@ func newSim(tb testing.TB, pick func(int) int, eng txn.Engine, onDisk bool) *sim
 	s.tame = s.pick(2) == 0
 	s.w.drop = func() bool { return !s.tame && s.pick(60) == 0 }
 	if onDisk {
-		s.w.disks = map[string]*disk{"main": newDisk(tb), "side": newDisk(tb)}
+		s.w.disks = map[string]*disk{"main": newDisk(tb, "main"), "side": newDisk(tb, "side")}
 	}
 	s.ck = &checker{
 		w: s.w, now: func() int64 { return s.clock }, alive: func(o txn.Owner) bool { return s.alive[o] },

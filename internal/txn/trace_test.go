@@ -84,7 +84,7 @@ func runTrace(t *testing.T, b []byte, via string) {
 	if err := json.Unmarshal(b, &tr); err != nil {
 		t.Fatal(err)
 	}
-	d := newDisk(t)
+	d := newDisk(t, "main")
 	d.change(t, &change{Write: tr.Files})
 	h := newHub(t, d, via)
 	alive := h.owner

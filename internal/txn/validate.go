@@ -176,7 +176,7 @@ func (p *Postcondition) validate(field string, ignore []string) (items int, err 
 		return 0, err
 	}
 	x := p.Expect
-	if len(x.Values) == 0 && len(x.Contains) == 0 && f.name != "probe" {
+	if len(x.Values) == 0 && x.Contains == nil && f.name != "probe" {
 		return 0, &ledger.FieldError{Field: field + ".expect", Why: "expects nothing"}
 	}
 	for k, v := range x.Values {
