@@ -24,7 +24,35 @@ import (
 // than the real one, which panics; with the value plain, without it.
 const asServer = "HOLDFAST_TEST_SERVER"
 
+// asClient makes it a client of the server that the value names.
+const asClient = "HOLDFAST_TEST_CLIENT"
+
+func actAsClient(server string) {
+	cmd := exec.Command(server, "mcp")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		panic(err)
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	p := &proc{in: in, out: bufio.NewReader(out), errs: &bytes.Buffer{}}
+	p.initialize()
+	key := os.Getenv("KEY")
+	p.write(call("save", "holdfast_record", note("n-"+key, "key", key)))
+	fmt.Println("sent")
+	select {}
+}
+
 func TestMain(m *testing.M) {
+	if server := os.Getenv(asClient); server != "" {
+		actAsClient(server)
+	}
 	if os.Getenv(asServer) != "" {
 		w := &project.World{Now: time.Now, Rand: &counter{n: uint64(os.Getpid()) << 32}, Env: os.Environ(), Home: os.Getenv("HOME"), Temp: os.Getenv("TMPDIR"),
 			OS: runtime.GOOS, PID: os.Getpid(), Layer: &durable.Layer{}, Version: "test", CPUs: 2}
@@ -199,8 +227,14 @@ func (b *bed) run(cmd *exec.Cmd) *proc {
 	return p
 }
 
+func (p *proc) help() {
+	if p.t != nil {
+		p.t.Helper()
+	}
+}
+
 func (p *proc) write(s string) {
-	p.t.Helper()
+	p.help()
 	if _, err := io.WriteString(p.in, s); err != nil {
 		p.t.Fatalf("write: %v\n%s", err, p.errs)
 	}
@@ -223,7 +257,7 @@ type message struct {
 
 // read gives the next line, which must be a message.
 func (p *proc) read() message {
-	p.t.Helper()
+	p.help()
 	m, err := p.next()
 	if err != nil {
 		p.t.Fatalf("read: %v\n%s", err, p.errs)
@@ -270,7 +304,7 @@ func (p *proc) rest() []message {
 }
 
 func (p *proc) initialize() {
-	p.t.Helper()
+	p.help()
 	p.write(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"codex","version":"1"}}}` + "\n")
 	if m := p.read(); m.Error != nil {
 		p.t.Fatalf("initialize: %s", m.raw)
