@@ -187,7 +187,11 @@ func (j *jdoc) add(chain []*jnode, key string, val any) Step {
 		text = quoteJSON(key) + st.colon + text
 	}
 	if len(n.kids) == 0 {
-		return j.addFirst(n, st, multi, base, indent, text)
+		open, shut := st.pad, st.pad
+		if multi {
+			open, shut = st.eol+indent, st.eol+base
+		}
+		return j.addFirst(n, open+text, shut, multi)
 	}
 	last := n.kids[len(n.kids)-1]
 	from, comma, after := last.val.end, ",", ""
@@ -206,17 +210,17 @@ func (j *jdoc) add(chain []*jnode, key string, val any) Step {
 	return Step{At: end, Text: comma + lead + text + after}
 }
 
-func (j *jdoc) addFirst(n *jnode, st style, multi bool, base, indent, text string) Step {
+// addFirst fills an empty container. What stands before its closing bracket
+// may close the line already.
+func (j *jdoc) addFirst(n *jnode, text, shut string, multi bool) Step {
 	rest := string(j.d[n.tail : n.end-1])
 	switch {
-	case multi && strings.Contains(rest, "\n"):
-		return Step{At: n.tail, Text: st.eol + indent + text}
+	case multi && strings.Contains(rest, "\n"), !multi && rest != "":
+		return Step{At: n.tail, Text: text}
 	case multi:
-		return Step{At: n.end - 1, Text: st.eol + indent + text + st.eol + base}
-	case rest == "":
-		return Step{At: n.tail, Text: st.pad + text + st.pad}
+		return Step{At: n.end - 1, Text: text + shut}
 	}
-	return Step{At: n.tail, Text: st.pad + text}
+	return Step{At: n.tail, Text: text + shut}
 }
 
 // sameLine finds the end of the comments that follow on the line of off, and
