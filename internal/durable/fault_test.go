@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 	"testing"
@@ -39,6 +40,15 @@ func scenes() []scene {
 		{"publish by create", ByCreate, publish, made},
 		{"replace", ByLink, func(d, tmp *Dir) error { return d.Replace(tmp, "old", []byte("other"), 0o644) },
 			map[string]string{"old": "other"}},
+		{"replace bit by bit", ByLink, func(d, tmp *Dir) error {
+			return d.ReplaceFrom(tmp, "old", 0o644, func(w io.Writer) error {
+				_, err := io.WriteString(w, "oth")
+				if err == nil {
+					_, err = io.WriteString(w, "er")
+				}
+				return err
+			})
+		}, map[string]string{"old": "other"}},
 		{"replace keeping", ByLink, func(d, tmp *Dir) error { return d.ReplaceKeeping(nil, "old", []byte("other")) },
 			map[string]string{"old": "other"}},
 		{"append", ByLink, func(d, tmp *Dir) error { return d.Append("old", []byte("line 3\n"), 0o600) },

@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 )
 
@@ -18,7 +19,23 @@ func (d *Dir) Replace(tmp *Dir, name string, data []byte, perm fs.FileMode) erro
 	if err := d.checkNewName(name); err != nil {
 		return fmt.Errorf("replace: %w", err)
 	}
-	return d.replace(tmp, name, data, plain(perm))
+	return d.replace(tmp, name, whole(data), plain(perm))
+}
+
+// ReplaceFrom is Replace for content that write makes bit by bit. When write
+// fails the old content stands.
+func (d *Dir) ReplaceFrom(tmp *Dir, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	if err := d.checkNewName(name); err != nil {
+		return fmt.Errorf("replace: %w", err)
+	}
+	return d.replace(tmp, name, write, plain(perm))
+}
+
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
 }
 
 // ReplaceKeeping is Replace for an existing file that keeps its permission
@@ -34,10 +51,10 @@ func (d *Dir) ReplaceKeeping(tmp *Dir, name string, data []byte) error {
 		return fmt.Errorf("replace: %w", err)
 	}
 	uid, gid, _ := ownerOf(info)
-	return d.replace(tmp, name, data, attrs{info.Mode().Perm(), uid, gid})
+	return d.replace(tmp, name, whole(data), attrs{info.Mode().Perm(), uid, gid})
 }
 
-func (d *Dir) replace(tmp *Dir, name string, data []byte, a attrs) error {
+func (d *Dir) replace(tmp *Dir, name string, write func(io.Writer) error, a attrs) error {
 	if tmp == nil {
 		tmp = d
 	}
@@ -45,7 +62,7 @@ func (d *Dir) replace(tmp *Dir, name string, data []byte, a attrs) error {
 	if err := ready(tmp, d); err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}
-	t, err := tmp.writeTemp(data, a)
+	t, err := tmp.streamTemp(a, write)
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", path, err)
 	}

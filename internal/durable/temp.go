@@ -3,6 +3,7 @@ package durable
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -26,12 +27,17 @@ type temp struct {
 
 // writeTemp makes one in d. If it fails nothing stays.
 func (d *Dir) writeTemp(data []byte, a attrs) (*temp, error) {
+	return d.streamTemp(a, whole(data))
+}
+
+// streamTemp is writeTemp for content that need not be in memory at once.
+func (d *Dir) streamTemp(a attrs, write func(io.Writer) error) (*temp, error) {
 	f, name, err := d.createTemp(a)
 	if err != nil {
 		return nil, err
 	}
 	t := &temp{dir: d, name: name}
-	if err := t.fill(f, data, a); err != nil {
+	if err := t.fill(f, a, write); err != nil {
 		return nil, errors.Join(fmt.Errorf("write temporary file: %w", err), t.drop())
 	}
 	return t, nil
@@ -68,14 +74,14 @@ func (d *Dir) create(name string, flag int, a attrs) (f *os.File, err error) {
 }
 
 // fill dresses, writes, flushes, describes and closes f, in this order.
-func (t *temp) fill(f *os.File, data []byte, a attrs) error {
+func (t *temp) fill(f *os.File, a attrs, write func(io.Writer) error) error {
 	l, path := t.dir.l, t.dir.join(t.name)
 	warning, err := t.dir.dress(f, path, a)
 	if warning != nil {
 		t.warnings = append(t.warnings, warning)
 	}
 	if err == nil {
-		_, err = l.write(f, path, data)
+		err = write(&stepWriter{l, f, path})
 	}
 	if err == nil {
 		err = l.sync(f, path)
@@ -88,6 +94,15 @@ func (t *temp) fill(f *os.File, data []byte, a attrs) error {
 	}
 	return err
 }
+
+// stepWriter makes each write a step.
+type stepWriter struct {
+	l    *Layer
+	f    *os.File
+	path string
+}
+
+func (w *stepWriter) Write(data []byte) (int, error) { return w.l.write(w.f, w.path, data) }
 
 // dress gives a new file its owner and mode before the first byte. Where the
 // file system has neither (FAT) that is a warning: all its files are alike.
