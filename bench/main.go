@@ -28,19 +28,24 @@ func main() {
 	short := flag.Bool("short", false, "fewer rounds and no ledger over 10,000 entries")
 	only := flag.String("only", "", "run one group: save, many, resume, search, start, index, verify")
 	dir := flag.String("dir", "", "scratch folder (default: a temporary one)")
+	keep := flag.Bool("keep", false, "leave the scratch folder, and say where it is")
 	flag.Parse()
-	if err := benchmark(*short, *only, *dir); err != nil {
+	if err := benchmark(*short, *only, *dir, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func benchmark(short bool, only, dir string) error {
+func benchmark(short bool, only, dir string, keep bool) error {
 	tmp, err := os.MkdirTemp(dir, "holdfast-bench-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	if keep {
+		fmt.Fprintln(os.Stderr, "scratch folder:", tmp)
+	} else {
+		defer os.RemoveAll(tmp)
+	}
 	r := &run{bin: filepath.Join(tmp, "holdfast"), dir: tmp, short: short, sizes: []int{100, 10_000, 100_000}}
 	if short {
 		r.sizes = r.sizes[:2]
