@@ -106,7 +106,9 @@ func (p *page) signAt(n name, i, j int, quoted bool) (link, int) {
 	case c == '|' && byteAt(s, j+1) != '|':
 		return bySign, j + 1
 	case c == ',' && quoted:
-		return bySign, skipWordValue(s, j+1)
+		if k := skipWordValue(s, j+1); k > j+1 || is(byteAt(s, skip(s, j+1, cSpace, 4)), cQuote) {
+			return bySign, k
+		}
 	case c == '>' && byteAt(s, n.start-1) == '<':
 		return bySign, j + 1
 	case strings.HasPrefix(s[j:], "→") || strings.HasPrefix(s[j:], "是") || strings.HasPrefix(s[j:], "は") || strings.HasPrefix(s[j:], "为") || strings.HasPrefix(s[j:], "為"):
@@ -175,10 +177,12 @@ func wordsLink(s string, i int) (at int, far bool) {
 			return fillersAfter(s, e), n > 3
 		case (w == "to" || w == "as") && unwordly(s, skip(s, e, cSpace, 4)):
 			return e, n > 3
-		case e < len(s) && (s[e] == ':' && e > i || s[e] == '=' && e == i): // not m=64MiB
+		case strings.ContainsAny(s[i:e], "(){}[]<>;=/\\'\""):
+			return 0, false
+		case e < len(s) && (s[e] == ':' && e > i && byteAt(s, e+1) != '/' || s[e] == '=' && e == i): // not m=64MiB
 			return e + 1, true
 		}
-		if e-i > 20 || strings.ContainsAny(s[i:e], "*(){}[]<>;=/\\") || strings.IndexByte(".;!?", s[max(i, e-1)]) >= 0 && w != "" && e < len(s) {
+		if e-i > 20 || strings.IndexByte(s[i:e], '*') >= 0 || strings.IndexByte(".;!?", s[max(i, e-1)]) >= 0 && w != "" && e < len(s) {
 			return 0, false
 		}
 		for i = e; i < len(s) && s[i] == ' '; i++ {

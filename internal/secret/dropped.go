@@ -46,6 +46,8 @@ func droppedGeneric(f report.Finding) string {
 		return "the name says that the value is about a secret"
 	case !named && (isHex(v) && len(v) >= 7 || isUUID(v)):
 		return "a commit, a digest or an id behind a name that isn't a secret's"
+	case !named && digestBefore(f.Match, max(i, 0)):
+		return "a digest or an id, as the word before it says"
 	case !named && wordySlug(v):
 		return "mostly words"
 	case !named && otherKeys(words):

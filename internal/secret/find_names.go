@@ -33,6 +33,9 @@ func (p *page) findNames() {
 			n.start, n.end = identStart(p.s, n.start), identEnd(p.s, n.end)
 		}
 		done = n.end
+		if n.end-n.start >= 16 && look(p.s[n.start:n.end]).random() {
+			continue // letters that happen to stand in a value
+		}
 		words := subwords(lastOf(p.s[n.start:n.end]))
 		if use&useIdeograph != 0 {
 			n.kind, n.trust = kindPassword, trustFull

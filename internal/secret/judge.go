@@ -14,6 +14,9 @@ func (p *page) valueAt(n name, how link, i int) {
 	}
 	if r.quote == 0 {
 		r.end = r.start + pairEnd(p.s[r.start:r.end])
+		if j := strings.IndexByte(p.s[r.start:r.end], '@'); j > 0 && p.inLink(n.start) {
+			r.end = r.start + j // scheme://token:value@host
+		}
 	}
 	v := p.s[r.start:r.end]
 	if r.quote != 0 && strings.ContainsAny(v, " \t") {
@@ -79,6 +82,9 @@ func secretLike(v string, n name, how link, r reading) bool {
 	if len(v) < minSecret || placeholder(v) || notSecret(v) {
 		return false
 	}
+	if n.kind != kindPassword && strings.ContainsAny(v, "[](){}<>|") {
+		return false // code: a type, an index, an expression
+	}
 	t := look(v)
 	drawn := t.random() || len(v) >= 16 && isHex(v) && t.letters() > 0
 	switch {
@@ -97,7 +103,8 @@ func secretLike(v string, n name, how link, r reading) bool {
 		if n.secret && len(v) >= 8 && chosen(v, t) {
 			return true
 		}
-		return drawn && len(v) >= 10 || len(v) >= 16 && !structured(v) && !wordySlug(v) || strongPassword(v, t)
+		restless := t.mixed() && len(v) >= 16 && t.alnum()*10 < t.pieces*26
+		return drawn && len(v) >= 10 || restless || len(v) >= 16 && !structured(v) && !wordySlug(v) || strongPassword(v, t)
 	}
 	return drawn || chosen(v, t) || (how == bySign || how == byFlag) && t.alnum() == t.digit && t.digit >= 6 && t.digit == len(v)
 }

@@ -117,6 +117,9 @@ func (p *page) bare(i, e int) bool {
 	if j := strings.IndexAny(v, "-_"); j > 0 && j < 12 && publicBlob(v[j+1:]) {
 		return false
 	}
+	if byteAt(p.s, i-1) == '.' && is(byteAt(p.s, i-2), cLetter) && is(v[0], cLetter) {
+		return false // a member in code
+	}
 	return !digestBefore(p.s, i) && !p.inLink(i) && !p.inBlob(i, e)
 }
 
@@ -130,6 +133,24 @@ func (p *page) bareAWS(r run) bool {
 	t := look(s)
 	return t.mixed() && t.random() && strings.Count(s, "/") <= 4 && !strings.ContainsAny(s, ".~\\-_") &&
 		!wordySlug(s) && !publicBlob(s) && !digestBefore(p.s, r.start) && !p.inLink(r.start)
+}
+
+// armoured reports whether the line that ends, or begins, with the text's line
+// end is base64 too.
+func armoured(s string) bool {
+	if s[0] == '\n' {
+		s = s[1:]
+	} else if s[len(s)-1] == '\n' {
+		s = s[max(0, len(s)-21) : len(s)-1]
+	} else {
+		return false
+	}
+	for i := 0; i < min(20, len(s)); i++ {
+		if !is(s[i], cAlnum) && s[i] != '+' && s[i] != '/' && s[i] != '=' {
+			return false
+		}
+	}
+	return true
 }
 
 // inLink reports whether position i lies in the path of a link, where ids are
@@ -155,5 +176,8 @@ func (p *page) inBlob(i, e int) bool {
 	if publicBlob(blob) || notSecret(blob) || digestBefore(p.s, start) {
 		return true
 	}
-	return (start != i || end != e) && strings.ContainsAny(blob, "+/") && len(blob) > 64
+	if e-i == 43 && byteAt(p.s, e) == '=' || start >= 20 && armoured(p.s[:start]) || end+20 < len(p.s) && e-i >= 48 && armoured(p.s[end:min(len(p.s), end+24)]) {
+		return true // a digest of 32 bytes; a line among lines of base64
+	}
+	return (start != i || end != e) && strings.ContainsAny(blob, "+/") && len(blob) >= 60
 }

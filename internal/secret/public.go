@@ -37,7 +37,7 @@ func commonID(v string) bool {
 var digestWords = []string{
 	"sha", "md5", "hash", "digest", "checksum", "integrity", "fingerprint", "etag", "commit", "rev", "revision", "blob",
 	"tree", "cid", "address", "pubkey", "public key", "public-key", "public_key", "recipient", "base64,", "certificate", "cert",
-	"id", "ids", "uuid", "ulid", "nonce", "salt", "seed", "trace", "span", "cursor", "signature", "signed", "sum", "h1:", "image", "version", "branch", "ref", "head",
+	"id", "ids", "uuid", "ulid", "nonce", "salt", "seed", "trace", "span", "cursor", "signature", "signed", "sum", "h1:", "image", "challenge", "version", "branch", "ref", "head",
 }
 
 // digestBefore reports whether such a word stands in the last few characters

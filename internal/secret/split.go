@@ -75,7 +75,9 @@ func (q *page) splitVendors() {
 			continue
 		}
 		for _, v := range vendorsOf[anchorWords[a.word]] {
-			if i := int(a.pos); v.split && strings.HasPrefix(q.s[i:], v.prefix) {
+			i := int(a.pos)
+			inside := i > 0 && is(q.s[i-1], cAlnum) && !q.gap(i)
+			if v.split && !inside && strings.HasPrefix(q.s[i:], v.prefix) {
 				if end := q.splitBody(v, i); end > 0 {
 					q.add(v.rule, rankVendor, i, end)
 					break

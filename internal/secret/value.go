@@ -145,8 +145,8 @@ func reference(v string) bool {
 		return structured(v)
 	case '~', '.':
 		return len(v) > 1 && v[1] == '/' || structured(v)
-	case '!':
-		return structured(v) // a YAML tag
+	case '!', '&', '*':
+		return structured(v) // a tag or an anchor in YAML, a pointer
 	}
 	if i := strings.IndexByte(v, '('); i > 0 && isWord(v[i-1]) && structured(v[:i]) {
 		return true // getToken(), os.Getenv("X")
@@ -168,7 +168,8 @@ func placeholder(v string) bool {
 	if reference(v) || masked(v) {
 		return true
 	}
-	words, sample := 0, strings.HasSuffix(v, "EXAMPLE") || strings.HasSuffix(v, "EXAMPLEKEY")
+	words, mixed := 0, false
+	weak, sample := false, strings.HasSuffix(v, "EXAMPLE") || strings.HasSuffix(v, "EXAMPLEKEY")
 	for rest := v; rest != ""; {
 		i := strings.IndexAny(rest, separators)
 		piece := rest
@@ -183,11 +184,13 @@ func placeholder(v string) bool {
 		words++
 		w := strings.ToLower(piece)
 		sample = sample || sampleWords[w] || numberedSamples[strings.TrimRight(w, "0123456789")]
+		weak = weak || secretWords[w]
+		mixed = mixed || !plainPiece(piece)
 		if len(piece) >= 10 && !strings.Contains(piece, "EXAMPLE") && look(piece).random() {
 			return false
 		}
 	}
-	return sample || words > 1 && envName(v)
+	return sample || weak && !mixed || words > 1 && envName(v)
 }
 
 // masked reports whether a value was blacked out or cut: x's, stars, dots.
@@ -230,16 +233,19 @@ func envName(v string) bool {
 }
 
 // sampleWords make a value a sample when they stand in it as a piece.
-var sampleWords = set(`your yours my change changeme changeit changethis replace replaceme replacewith
+var sampleWords = set(`your yours change changeme changeit changethis replace replaceme replacewith
 	example examples sample dummy fake placeholder redacted removed hidden masked omitted todo tbd fixme
 	insert enter put here goes xxx yyy zzz foo bar foobar null none nil undefined unset empty true false
-	password passwd secret token apikey mysecret mypassword mytoken supersecret topsecret
 	required optional string str varchar text boolean bool default unknown invalid expired revoked
 	notasecret secretkey accesskey yourkey mykey somekey sometoken somepassword somesecret
 	deine dein votre tu su vuestra`)
 
+// secretWords make a value a sample when all of its other pieces are words or
+// numbers too: my-secret-token, but not my-secret-9f3k2.
+var secretWords = set(`my password passwd secret token key apikey mysecret mypassword mytoken supersecret topsecret`)
+
 // numberedSamples stay samples with a number behind them.
-var numberedSamples = set(`example sample dummy changeme placeholder foo bar foobar xxx your`)
+var numberedSamples = set(`abc example sample dummy changeme placeholder foo bar foobar xxx your`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
