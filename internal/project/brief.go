@@ -200,7 +200,7 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 				page.Total--
 				continue
 			}
-			it := p.item(&page.Items[i], r)
+			it := p.item(ctx, &page.Items[i], r)
 			cost := itemCost(&it)
 			if b.Budget.Tokens > 0 && spent+cost > b.Budget.Tokens*4 {
 				break
@@ -290,14 +290,14 @@ func (p *Project) lastSave(events []ledger.Event) *LastSave {
 }
 
 // item makes a record presentable, relative to where the reader stands.
-func (p *Project) item(c *ledger.Current, r *reading) Item {
+func (p *Project) item(ctx context.Context, c *ledger.Current, r *reading) Item {
 	it := Item{
 		ID: c.ID, Kind: c.Kind, Text: c.Text, Answer: c.Answer, Why: c.Why, Rejected: c.Rejected, RevisitWhen: c.RevisitWhen,
 		Supersedes: c.Supersedes, Status: c.Status, Source: c.Source, DoneWhen: c.DoneWhen, WithoutEvidence: c.WithoutEvidence,
-		Revision: c.Rev, At: c.At, Age: ageText(age(p.w.Now(), c.At)), Actor: c.Author, Confirmed: c.Vouched(), Via: c.Via,
+		Revision: c.Rev, At: c.At, Age: ageText(age(p.w.Now(), c.At)), Actor: c.Author, Confirmed: r.vouched(ctx, &c.Version), Via: c.Via,
 		Diverged: revs(c.Diverged), Retracted: c.Retracted, Redacted: c.Redacted, Doubtful: c.At > p.w.Now().Add(time.Hour).UTC().Format(ledger.TimeLayout),
 	}
-	if r != nil && !r.place.NoGit && c.Git.Branch != r.place.Git.Branch {
+	if !r.place.NoGit && c.Git.Branch != r.place.Git.Branch {
 		it.Branch = c.Git.Branch
 	}
 	for _, x := range c.Cites {

@@ -120,7 +120,7 @@ func (p *Project) Confirm(ctx context.Context, ids []string, recovery *string) (
 			if err != nil {
 				return d, err
 			}
-			d.Body.Confirms = append(d.Body.Confirms, ledger.Ref{ID: id, Rev: cur.Rev})
+			d.Body.Confirms = append(d.Body.Confirms, ledger.Ref{ID: id, Rev: cur.ContentRev})
 		}
 		return d, nil
 	}

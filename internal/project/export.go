@@ -109,28 +109,30 @@ func (p *Project) export(ctx context.Context, format string, out io.Writer) (*ex
 
 // collect reads everything at one head.
 func (p *Project) collect(ctx context.Context) (*export, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r, err := p.read(ctx)
-	if err != nil {
-		return nil, err
-	}
+	var x *export
+	err := p.look(ctx, "", func(r *reading) (err error) {
+		x, err = p.collectFrom(ctx, r)
+		return err
+	})
+	return x, err
+}
+
+func (p *Project) collectFrom(ctx context.Context, r *reading) (*export, error) {
 	page, err := r.view.Find(ctx, ledger.Query{Scope: ledger.All(), State: ledger.FindAny})
 	if err != nil {
 		return nil, err
 	}
 	x := &export{ledger: r.view.LedgerID(), recovery: r.view.Recovery(), revision: r.head.Rev, records: make([]Shown, 0, len(page.Items))}
 	for i := range page.Items {
-		s := Shown{Item: p.item(&page.Items[i], nil)}
+		s := Shown{Item: p.item(ctx, &page.Items[i], r)}
+		s.Branch = page.Items[i].Git.Branch
 		vs, err := r.view.Versions(ctx, s.ID)
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range vs {
-			it := p.item(&ledger.Current{Version: v}, nil)
-			it.Branch = v.Git.Branch
-			_, in := r.scope.InForce(v.Git, v.Rev)
-			s.History = append(s.History, Historic{Item: it, Event: v.Event, By: v.Actor, Commit: v.Git.Commit, InForce: in, Replaces: v.Replaces, Sealed: v.SealKey != ""})
+		s.History = p.history(ctx, r, vs)
+		for k, v := range vs {
+			s.History[k].Branch = v.Git.Branch
 		}
 		x.records = append(x.records, s)
 	}

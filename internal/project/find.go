@@ -38,7 +38,7 @@ func (p *Project) List(ctx context.Context, q ListRequest) ([]Item, int, error) 
 		}
 		items, total = items[:0], page.Total
 		for i := range page.Items {
-			items = append(items, p.item(&page.Items[i], r))
+			items = append(items, p.item(ctx, &page.Items[i], r))
 		}
 		return nil
 	})
@@ -86,19 +86,19 @@ func (p *Project) show(ctx context.Context, r *reading, id string, history bool)
 	if !ok {
 		cur.Version = vs[len(vs)-1]
 	}
-	s := Shown{Item: p.item(&cur, r)}
+	s := Shown{Item: p.item(ctx, &cur, r)}
 	s.CitesChanged = p.changedCites(cur.Cites)
 	if history {
-		s.History = p.history(r, vs)
+		s.History = p.history(ctx, r, vs)
 	}
 	return s, nil
 }
 
-func (p *Project) history(r *reading, vs []ledger.Version) []Historic {
+func (p *Project) history(ctx context.Context, r *reading, vs []ledger.Version) []Historic {
 	out := make([]Historic, 0, len(vs))
 	for _, v := range vs {
 		via, in := r.scope.InForce(v.Git, v.Rev)
-		it := p.item(&ledger.Current{Version: v, Via: via}, r)
+		it := p.item(ctx, &ledger.Current{Version: v, Via: via}, r)
 		out = append(out, Historic{Item: it, Event: v.Event, By: v.Actor, Commit: v.Git.Commit, InForce: in, Replaces: v.Replaces, Sealed: v.SealKey != ""})
 	}
 	return out

@@ -154,7 +154,7 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 	base := p.idx.Base()
 	p.trim(base)
 	if head.Rev-base.Rev > bulk || base.Hash == "" {
-		err := p.idx.Follow(ctx, p.log)
+		err := p.idx.Follow(ctx, p.checkedLog())
 		var regressed *index.RegressedError
 		if errors.As(err, &regressed) {
 			return p.regressed(ctx, head, regressed)
@@ -171,7 +171,7 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 	if last == head {
 		return nil
 	}
-	for e, err := range p.log.Entries(ctx, last) {
+	for e, err := range p.checkedLog().Entries(ctx, last) {
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (p *Project) follow(ctx context.Context) error {
 	if p.idx == nil {
 		return nil
 	}
-	if err := p.idx.Follow(ctx, p.log); err != nil {
+	if err := p.idx.Follow(ctx, p.checkedLog()); err != nil {
 		return fmt.Errorf("update index: %w", err)
 	}
 	p.trim(p.idx.Base())
@@ -242,6 +242,7 @@ type reading struct {
 	place ledger.Place
 	scope *ledger.Scope
 	head  ledger.Pos
+	seals ledger.Seals // the keys of this machine
 }
 
 // read looks at the ledger as it is now, from the caller's branch. Without a
@@ -270,7 +271,8 @@ func (p *Project) readAt(ctx context.Context, head ledger.Pos, place ledger.Plac
 	if err != nil {
 		return nil, err
 	}
-	return &reading{view: view, place: place, scope: scope, head: head}, nil
+	seals, _ := p.m.Keys() // without a key nothing counts as sealed here
+	return &reading{view: view, place: place, scope: scope, head: head, seals: seals}, nil
 }
 
 // look reads the ledger as it is now, as seen from a branch (empty: from where

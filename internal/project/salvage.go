@@ -46,7 +46,7 @@ func (p *Project) salvaged(ctx context.Context, b Briefing, q ResumeRequest, cau
 	if err != nil {
 		return b, errors.Join(cause, err)
 	}
-	r := &reading{view: verified{&st}, place: place, scope: scope, head: st.Head()}
+	r := &reading{view: verified{&st}, place: place, scope: scope, head: st.Head(), seals: p.checkedLog().seals}
 	b.Ledger, b.Revision, b.Recovery = st.LedgerID(), r.head.Rev, st.Recovery()
 	if err := p.fillBriefing(ctx, r, &b, q); err != nil {
 		return b, errors.Join(cause, err)

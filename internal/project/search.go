@@ -65,7 +65,7 @@ func (p *Project) Search(ctx context.Context, q SearchRequest) (Found, error) {
 			}
 			// A page that is too large is asked for again, shorter, so that its
 			// cursor is the right one.
-			if p.found(&f, &res) <= q.Bytes || q.Bytes == 0 || limit == 1 {
+			if p.found(ctx, r, &f, &res) <= q.Bytes || q.Bytes == 0 || limit == 1 {
 				return nil
 			}
 			limit = max(1, limit*3/4)
@@ -78,13 +78,14 @@ func (p *Project) Search(ctx context.Context, q SearchRequest) (Found, error) {
 }
 
 // found renders what the index found, and gives its size as JSON in bytes.
-func (p *Project) found(f *Found, res *index.SearchResult) int {
+func (p *Project) found(ctx context.Context, r *reading, f *Found, res *index.SearchResult) int {
 	f.Matches, f.Total, f.AtLeast, f.Cursor = f.Matches[:0], res.Total, res.TotalIsAtLeast, res.Cursor
 	if res.Total > res.RankedWithin || res.TotalIsAtLeast {
 		f.RankedWithin = res.RankedWithin
 	}
 	size := 0
 	for i := range res.Matches {
+		res.Matches[i].Confirmed = res.Matches[i].Confirmed && r.vouchedAt(ctx, res.Matches[i].ID, res.Matches[i].Revision)
 		m := Match{Match: res.Matches[i], Age: ageText(age(p.w.Now(), res.Matches[i].At))}
 		if j, err := json.Marshal(m); err == nil {
 			size += len(j) + 1

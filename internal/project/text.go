@@ -206,7 +206,9 @@ func (it *Item) facts(when string) string {
 	}
 	parts = append(parts, kind, when, "by "+actorName(it.Actor))
 	switch {
+	case it.Actor.Kind == "person" && it.Confirmed:
 	case it.Actor.Kind == "person":
+		parts = append(parts, "not sealed on this machine, unconfirmed")
 	case it.Confirmed:
 		parts = append(parts, "confirmed by a person")
 	default:
