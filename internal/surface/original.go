@@ -16,6 +16,7 @@ type Original struct {
 	Surface string // of the want
 	Name    string // slash path below the folder; empty for the surface itself
 	SHA256  string // of a file
+	Seen    string // of a file of which parts are ignored: the SHA-256 that a look gives
 	Link    string // target of a link
 	Mode    string // of a file
 	Size    int64
@@ -28,6 +29,25 @@ type Original struct {
 // entries of a folder, or everything below it. The error tells that not all
 // could be seen; it is a fixed phrase.
 func (o *Observer) Originals(ctx context.Context, w Want) ([]Original, error) {
+	whole := w
+	whole.Ignore = nil
+	list, err := o.originals(ctx, whole)
+	if v := (&visit{o: o, w: &w}); err != nil || len(v.pointers()) == 0 || w.Whole {
+		return list, err
+	}
+	seen, err := o.originals(ctx, w)
+	if err != nil || len(seen) != len(list) {
+		return list, err
+	}
+	for i := range list {
+		if list[i].Name == seen[i].Name && list[i].SHA256 != "" {
+			list[i].Seen = seen[i].SHA256
+		}
+	}
+	return list, nil
+}
+
+func (o *Observer) originals(ctx context.Context, w Want) ([]Original, error) {
 	k, name, ok := split(w.Surface)
 	if !ok || k != kindFile && k != kindDir {
 		return nil, errForm
@@ -52,7 +72,7 @@ func (o *Observer) Originals(ctx context.Context, w Want) ([]Original, error) {
 			return nil, whyError(reason(err))
 		}
 	}
-	return originals(list, &w)
+	return originalsOf(list, &w)
 }
 
 func (v *visit) originalsIn(parent *handle, name string) ([]*found, error) {
@@ -74,7 +94,7 @@ func (v *visit) originalsIn(parent *handle, name string) ([]*found, error) {
 	return list, nil
 }
 
-func originals(list []*found, w *Want) ([]Original, error) {
+func originalsOf(list []*found, w *Want) ([]Original, error) {
 	var out []Original
 	for _, e := range list {
 		if e.err != nil {
