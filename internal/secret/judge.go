@@ -123,7 +123,7 @@ func chosen(v string, t traits) bool {
 		i := strings.IndexAny(rest, separators)
 		piece := rest
 		if i >= 0 {
-			if strings.IndexByte("!@#$%^&*?+~", rest[i]) >= 0 {
+			if strings.IndexByte("!@#$%^&*?", rest[i]) >= 0 || t.digit > 0 && (rest[i] == '+' || rest[i] == '~') {
 				marks++
 			}
 			piece, rest = rest[:i], rest[i+1:]
