@@ -188,7 +188,7 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 			query.Since = p.w.Now().Add(-finishedFor).UTC().Format(ledger.TimeLayout)
 		}
 		if b.Budget.Tokens > 0 {
-			query.Limit = b.Budget.Tokens*4/minItem + 1
+			query.Limit = (b.Budget.Tokens*4-spent)/minItem + 1
 		}
 		page, err := r.view.Find(ctx, query)
 		if err != nil {
@@ -218,8 +218,9 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 	return p.fillGuards(ctx, r, b)
 }
 
-// minItem is less than the bytes that any item takes: no more can be shown.
-const minItem = 120
+// minItem is less than the bytes that any item takes as JSON: more can't be
+// shown of what is left of a budget.
+const minItem = 150
 
 func itemCost(it *Item) int {
 	j, err := json.Marshal(it)
