@@ -40,7 +40,7 @@ func (h *handlers) resume(ctx context.Context, p *project.Project, args json.Raw
 	}
 	fence := p.Fence()
 	for {
-		a := answer{head + b.Text(fence), b}
+		a := answer{head + b.Text(fence), b, limit}
 		over := a.size() - limit
 		if over <= 0 || !b.Drop(1+len(b.Records)*over/(a.size()+1)) {
 			return a, nil
@@ -84,7 +84,7 @@ func (h *handlers) record(ctx context.Context, p *project.Project, args json.Raw
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{savedText(s), s}, nil
+	return answer{text: savedText(s), data: s}, nil
 }
 
 func (h *handlers) retract(ctx context.Context, p *project.Project, args json.RawMessage) (answer, error) {
@@ -115,7 +115,7 @@ func (h *handlers) retract(ctx context.Context, p *project.Project, args json.Ra
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{savedText(s), s}, nil
+	return answer{text: savedText(s), data: s}, nil
 }
 
 func (h *handlers) search(ctx context.Context, p *project.Project, args json.RawMessage) (answer, error) {
@@ -146,7 +146,7 @@ func (h *handlers) search(ctx context.Context, p *project.Project, args json.Raw
 			return answer{}, &ledger.FieldError{Field: "id", Why: "stands beside a query; give one or the other"}
 		}
 		pg, text, err := history(ctx, p, pageQuery{in.ID, in.Cursor, in.Limit, limit})
-		return answer{text, pg}, err
+		return answer{text, pg, limit}, err
 	}
 	q := project.SearchRequest{Query: in.Query, Kinds: in.Kinds, AllBranches: in.Branches == "all",
 		Retracted: in.Retracted, Limit: in.Limit, Cursor: in.Cursor, Bytes: limit / 2}
@@ -155,7 +155,7 @@ func (h *handlers) search(ctx context.Context, p *project.Project, args json.Raw
 		if err != nil {
 			return answer{}, err
 		}
-		a := answer{f.Text(p.Fence()), f}
+		a := answer{f.Text(p.Fence()), f, limit}
 		if a.size() <= limit || len(f.Matches) <= 1 {
 			return a, nil
 		}
@@ -174,5 +174,5 @@ func (h *handlers) checks(ctx context.Context, p *project.Project, args json.Raw
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{c.Text(p.Fence()), c}, nil
+	return answer{text: c.Text(p.Fence()), data: c}, nil
 }

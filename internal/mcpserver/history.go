@@ -52,7 +52,7 @@ func history(ctx context.Context, p *project.Project, q pageQuery) (page, string
 		if from > 0 {
 			pg.Cursor = fmt.Sprintf("v%d", from)
 		}
-		a := answer{pg.text(p.Fence()), pg}
+		a := answer{text: pg.text(p.Fence()), data: pg}
 		over := a.size() - q.bytes
 		if over <= 0 || end-from <= 1 {
 			return pg, a.text, nil

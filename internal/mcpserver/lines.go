@@ -18,9 +18,14 @@ func (*longLineError) Error() string { return "the message is larger than 4 MiB"
 
 // lineReader reads newline-delimited messages in bounded memory. The stream
 // goes on behind a line that is too long.
-type lineReader struct{ r *bufio.Reader }
+type lineReader struct {
+	r     *bufio.Reader
+	limit int // bytes of a line
+}
 
-func newLineReader(r io.Reader) *lineReader { return &lineReader{bufio.NewReaderSize(r, 64<<10)} }
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{bufio.NewReaderSize(r, 64<<10), project.MaxRequest + len("\r\n")}
+}
 
 // next gives the next line that isn't blank, without its end. The last line of
 // a stream need not have one. The error is a *longLineError, or the stream's.
@@ -42,7 +47,7 @@ func (l *lineReader) line() ([]byte, error) {
 	long := false
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if !long && len(line)+len(part) > project.MaxRequest+2 {
+		if !long && len(line)+len(part) > l.limit {
 			long, head, tail = true, bytes.Clone(line[:min(len(line), edge)]), bytes.Clone(line[max(0, len(line)-edge):])
 			n.scan(line)
 			line = nil

@@ -187,3 +187,19 @@ func TestADeadParentEndsTheServer(t *testing.T) {
 	}
 	t.Logf("ended %v after its parent", time.Since(begin).Round(time.Millisecond))
 }
+
+func TestCaseC029_TheWorkingDirectoryIsGone(t *testing.T) {
+	b := newBed(t)
+	gone := filepath.Join(b.root, "gone")
+	if err := os.Mkdir(gone, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "-c", "rmdir "+gone+" && exec "+binary(t)+" mcp")
+	cmd.Dir, cmd.Env = gone, b.env()
+	p := b.run(cmd)
+	p.initialize()
+	if r := p.ask("holdfast_record", note("n-1")); !r.IsError || r.field("code") != "no_project" {
+		t.Errorf("%s", r.text())
+	}
+	p.closed()
+}

@@ -52,7 +52,7 @@ func (h *handlers) readHandoff(ctx context.Context, uri string) (*mcp.ReadResour
 	}
 	for {
 		text := b.Handoff()
-		if len(encoded(text))+envelope <= usualAnswer || !b.Drop(1) {
+		if wireSize(text)+envelope <= usualAnswer || !b.Drop(1) {
 			return contents(uri, "text/markdown", text), nil
 		}
 	}
@@ -67,11 +67,11 @@ func (h *handlers) readRecord(ctx context.Context, uri string) (*mcp.ReadResourc
 		}
 		return nil, explained(err)
 	}
-	data := any(pg)
-	for most := 2048; most >= 32 && len(encoded(data)) > usualAnswer/2; most /= 2 {
-		data = clipData(pg, most)
+	text := string(encoded(pg))
+	for most := 2048; most >= 32 && wireSize(text)+envelope > usualAnswer; most /= 2 {
+		text = string(encoded(clipData(pg, most)))
 	}
-	return contents(uri, "application/json", string(encoded(data))), nil
+	return contents(uri, "application/json", text), nil
 }
 
 func contents(uri, mime, text string) *mcp.ReadResourceResult {

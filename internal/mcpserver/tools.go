@@ -122,7 +122,7 @@ func (h *handlers) handle(t tool) mcp.ToolHandler {
 		if err != nil {
 			return failure(err), nil
 		}
-		return a.result(maxAnswer), nil
+		return a.result(), nil
 	}
 }
 
