@@ -19,7 +19,9 @@ func run() int {
 	ending := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), ending...)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process
+	// A later second signal ends the process. One right behind the first doesn't:
+	// wrappers such as timeout(1) and npx pass on what the group got already.
+	context.AfterFunc(ctx, func() { time.AfterFunc(2*time.Second, stop) })
 	// A reader that left is an error of the write, not the end of the process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	w, streams := cli.System(time.Now)

@@ -260,6 +260,29 @@ func TestAnswerComesFirst(t *testing.T) {
 	}
 }
 
+// TestInterruptedInput: a command that waits for its input can be ended.
+func TestInterruptedInput(t *testing.T) {
+	h := newHouse(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	in, keep := io.Pipe()
+	defer keep.Close()
+	var errs bytes.Buffer
+	done := make(chan int)
+	go func() {
+		done <- Main(ctx, h.world(agent), []string{"record", "--file", "-"}, Streams{In: in, Out: io.Discard, Err: &errs})
+	}()
+	if _, err := keep.Write([]byte(`{"id":`)); err != nil { // it is reading by now
+		t.Fatal(err)
+	}
+	cancel()
+	if got := <-done; got != project.ExitBusy || !strings.Contains(errs.String(), "interrupted; nothing was saved") {
+		t.Errorf("status %d, says %q", got, errs.String())
+	}
+	if _, err := os.Lstat(filepath.Join(h.dir, ".holdfast")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a ledger was made: %v", err)
+	}
+}
+
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -94,7 +94,7 @@ func runRecord(ctx ctxT, a *app, o *recordOptions, args []string) error {
 	reqs := []project.RecordRequest{o.req}
 	if o.file != "" {
 		a.fields = true
-		data, err := a.readInput(o.file)
+		data, err := a.readInput(ctx, o.file)
 		if err != nil {
 			return err
 		}
@@ -121,21 +121,21 @@ func runRecord(ctx ctxT, a *app, o *recordOptions, args []string) error {
 	})
 }
 
-// readInput reads a whole input file, up to the limit of a request.
-func (a *app) readInput(name string) ([]byte, error) {
-	in := a.In
-	if name != "-" {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(a.w.Dir, name)
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		defer f.Close()
-		in = f
+// readInput reads a whole input file, up to the limit of a request. An
+// interrupt ends the wait for standard input or a pipe, which may never come.
+func (a *app) readInput(ctx ctxT, name string) ([]byte, error) {
+	var data []byte
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		data, err = a.readAll(name)
+	}()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	data, err := io.ReadAll(io.LimitReader(in, project.MaxRequest+1))
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -143,6 +143,23 @@ func (a *app) readInput(name string) ([]byte, error) {
 		return nil, &ledger.LimitError{What: "the input", Limit: project.MaxRequest, Got: len(data), Unit: "bytes"}
 	}
 	return data, nil
+}
+
+// readAll reads one byte more than the limit at most.
+func (a *app) readAll(name string) ([]byte, error) {
+	in := a.In
+	if name != "-" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(a.w.Dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, project.MaxRequest+1))
 }
 
 func unreadable(err error) error {
