@@ -3,6 +3,7 @@ package surface
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -118,16 +119,26 @@ func (o *Observer) Look(ctx context.Context, wants []Want) ([]Look, error) {
 	return o.look(ctx, wants, false)
 }
 
-// Stamps gives the Stamp that each path's look would have now, by stat alone:
-// equal stamps mean that a look taken before still holds. Looks at anything
-// else have none.
-func (o *Observer) Stamps(ctx context.Context, wants []Want) ([]string, error) {
-	looks, err := o.look(ctx, wants, true)
-	stamps := make([]string, len(looks))
-	for i := range looks {
-		stamps[i] = looks[i].Stamp
+// Unchanged reports whether looks that were taken at wants still hold, paths by
+// stat alone. Probes are not run again.
+func (o *Observer) Unchanged(ctx context.Context, wants []Want, looks []Look) (bool, error) {
+	now, err := o.look(ctx, wants, true)
+	if err != nil || len(now) != len(looks) {
+		return false, err
 	}
-	return stamps, err
+	for i := range now {
+		was := &looks[i]
+		if now[i].Key != was.Key || now[i].Stamp != was.Stamp {
+			return false, nil
+		}
+		if k := now[i].Facts["type"]; (k == "ref" || k == "record") && !maps.Equal(now[i].Facts, was.Facts) {
+			return false, nil
+		}
+		if now[i].State != was.State && was.Facts["type"] != "probe" {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (o *Observer) look(ctx context.Context, wants []Want, statOnly bool) ([]Look, error) {
@@ -144,12 +155,12 @@ func (o *Observer) look(ctx context.Context, wants []Want, statOnly bool) ([]Loo
 			continue
 		case k == kindFile || k == kindDir:
 			l = o.lookPath(ctx, w, k, name, statOnly)
-		case statOnly:
-			l = Look{}
 		case k == kindRef:
 			l = o.lookRef(ctx, w.Worktree, name)
 		case k == kindRecord:
 			l = o.lookRecord(ctx, name)
+		case statOnly:
+			l = Look{}
 		case k == kindProbe:
 			l = o.lookProbe(ctx, w, name)
 		}

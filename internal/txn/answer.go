@@ -92,8 +92,8 @@ const maxItems = 20
 func (s *session) budget() Budget {
 	b := Budget{RecoveriesUsed: s.t.recoveries(), RecoveriesMax: MaxRecoveries, Operations: []OperationBudget{}}
 	for i, f := range s.t.Fingerprints {
-		initial, recovery := s.spent(f)
-		b.Operations = append(b.Operations, OperationBudget{i, initial > 0, recovery > 0})
+		u := s.spent(f)
+		b.Operations = append(b.Operations, OperationBudget{i, u.initial > 0, u.recovery > 0})
 	}
 	return b
 }

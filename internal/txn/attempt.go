@@ -77,8 +77,7 @@ func (e Engine) Attempt(b *Book, c Call, r *AttemptRequest, seen Looks) (Attempt
 // attempt of its fingerprint, or one that mends what was attempted already, or
 // what was not so bad before an earlier attempt.
 func (a *ask) role() string {
-	initial, recovery := a.spent(a.t.Fingerprints[a.op])
-	if initial+recovery > 0 {
+	if a.spent(a.t.Fingerprints[a.op]) != (use{}) {
 		return RoleRecovery
 	}
 	if !a.e.on(ruleRole) {
@@ -101,8 +100,7 @@ func (a *ask) role() string {
 }
 
 func (a *ask) fingerprintSpent() bool {
-	_, recovery := a.spent(a.t.Fingerprints[a.op])
-	return recovery > 0
+	return a.spent(a.t.Fingerprints[a.op]).recovery > 0
 }
 
 func (a *ask) refuse(code, ends string) (AttemptResult, error) {
@@ -120,6 +118,7 @@ func (a *ask) refuse(code, ends string) (AttemptResult, error) {
 	case ends == StateBlocked:
 		s.t = s.t.ended(StateBlocked)
 		s.t.End = s.block(reason)
+		s.t.End.told(s.t.Attempts, "", a.judged)
 		res.Draft, err = s.draft(ledger.TypeTxnEnd, s.head(StateBlocked), event{Judge: a.judged, End: s.t.End})
 	case s.t.State == StateOpen && (s.isNew() || a.judged != nil):
 		res.Draft, err = s.draft(ledger.TypeTxnObserve, s.head(StateOpen), event{Judge: a.judged})
@@ -127,9 +126,13 @@ func (a *ask) refuse(code, ends string) (AttemptResult, error) {
 	if err != nil {
 		return AttemptResult{}, err
 	}
+	why := reasons[reason]
+	if code == CodeBlocked && s.t.State == StateBlocked && s.t.End != nil {
+		why = s.t.End.Reason
+	}
 	res.Answer = AttemptAnswer{
-		Transaction: s.t.ID, Code: code, Reason: reasons[reason], State: s.t.State,
-		Mismatches: s.m.mismatches(&s.v, s.seen, maxItems), Budget: s.budget(), Next: s.nextAfter(code),
+		Transaction: s.t.ID, Code: code, Reason: why, State: s.t.State,
+		Mismatches: s.m.mismatches(&s.v, s.seen, maxItems), Budget: s.budget(), Next: s.nextAfter(code, a.op),
 	}
 	return res, nil
 }

@@ -25,8 +25,9 @@ func (e Engine) BeginWants(b *Book, c Call, p *Plan) []Want {
 		have[wants[i].Key] = true
 	}
 	for _, t := range e.rivals(b, c, p) {
-		for i, w := range t.m.wants {
-			if !have[w.Key] && p.m.overlaps(&t.m.areas[i], c.Tops) {
+		m := t.model()
+		for i, w := range m.wants {
+			if !have[w.Key] && p.m.overlaps(&m.areas[i], c.Tops) {
 				have[w.Key] = true
 				wants = append(wants, w)
 			}
@@ -45,8 +46,8 @@ func (e Engine) Begin(b *Book, c Call, p *Plan, seen Looks, kept *Kept) (BeginRe
 	}
 	s := e.first(b, c, t, seen)
 	s.news = t.newStatements(p.Reported)
-	s.seen = e.complete(t.m, t.overlay(p.Reported), seen)
-	s.v = t.m.view(s.seen, nil)
+	s.seen = e.complete(s.m, t.overlay(p.Reported), seen)
+	s.v = s.m.view(s.seen, nil)
 	replaced, err := s.replaced(p.Replaces)
 	if !s.holdsAll() {
 		if err != nil {
@@ -64,7 +65,7 @@ func (e Engine) first(b *Book, c Call, t *Transaction, seen Looks) *session {
 	for i := range t.Operations {
 		t.Fingerprints = append(t.Fingerprints, t.Operations[i].Fingerprint)
 	}
-	return &session{e: e, b: b, c: c, t: t, m: t.m}
+	return &session{e: e, b: b, c: c, t: t, m: t.model()}
 }
 
 // begin makes the entry and the answer. The target's holding already ends the
@@ -75,12 +76,12 @@ func (s *session) begin(kept *Kept, head ledger.TxnHead, reason string) (BeginRe
 	ev.Seen = s.observation(&ev)
 	t.Base = s.v.contents
 	if s.holdsAll() {
-		t.State = t.m.completes()
+		t.State = s.m.completes()
 		ev.End = s.complete()
-	} else if keep := t.m.keep(t.Operations, &s.v); kept == nil && len(keep) > 0 && s.e.on(ruleKeep) {
+	} else if keep := s.m.keep(t.Operations, &s.v); kept == nil && len(keep) > 0 && s.e.on(ruleKeep) {
 		return BeginResult{Keep: keep}, nil
 	} else {
-		t.Kept = kept.settle(t.m, t.Operations, &s.v)
+		t.Kept = kept.settle(s.m, t.Operations, &s.v)
 	}
 	ev.Begin = &begun{
 		Intent: t.Intent, Worktree: t.Worktree, Operations: t.Operations,
@@ -140,7 +141,7 @@ func (e Engine) rivals(b *Book, c Call, p *Plan) []*Transaction {
 		if !t.Counts() || id == p.Replaces && t.State == StateOpen && len(t.Attempts) == 0 {
 			continue
 		}
-		if t.Erased && sameOperation(t, p) || slices.ContainsFunc(t.m.areas, func(a area) bool { return p.m.overlaps(&a, c.Tops) }) {
+		if t.Erased && sameOperation(t, p) || slices.ContainsFunc(t.model().areas, func(a area) bool { return p.m.overlaps(&a, c.Tops) }) {
 			out = append(out, t)
 		}
 	}
@@ -187,9 +188,10 @@ func (s *session) collides(p *Plan, replaced string) error {
 
 // unmetIn reports whether p overlaps with a surface of t that has an unmet item.
 func (s *session) unmetIn(t *Transaction, p *Plan) bool {
-	v := t.m.view(s.e.complete(t.m, t.overlay(p.Reported), s.seen), t.Base)
-	for i := range t.m.items {
-		if v.set[i] != met && p.m.overlaps(&t.m.areas[t.m.items[i].want], s.c.Tops) {
+	m := t.model()
+	v := m.view(s.e.complete(m, t.overlay(p.Reported), s.seen), t.Base)
+	for i := range m.items {
+		if v.set[i] != met && p.m.overlaps(&m.areas[m.items[i].want], s.c.Tops) {
 			return true
 		}
 	}

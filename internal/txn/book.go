@@ -54,7 +54,7 @@ type Transaction struct {
 	Reason   string               `json:"reason,omitempty"` // of the person who reopened or gave up
 	Erased   bool                 `json:"erased,omitempty"` // the text that it began with was erased
 
-	m *model // of the operations; never nil
+	m *model // of the operations; nil once the transaction is over for good
 }
 
 // Statement is what an agent stated about a surface, who and when.
@@ -149,6 +149,9 @@ func (b *Book) begin(d *ledger.Delta, ev *event) {
 	}
 	b.link(t, h)
 	t.state(d, ev)
+	if t.over() {
+		t.rest()
+	}
 	if b.Txns == nil {
 		b.Txns = map[string]*Transaction{}
 	}
@@ -169,6 +172,7 @@ func (b *Book) link(t *Transaction, h *ledger.TxnHead) {
 	case old.State == StateOpen && len(old.Attempts) == 0:
 		t.Replaces, old.ReplacedBy = old.ID, t.ID
 		old.State, old.Ended = StateAbandoned, t.At
+		old.rest()
 	}
 }
 
@@ -201,6 +205,9 @@ func (t *Transaction) apply(d *ledger.Delta, ev *event) {
 		if ev.Reason != "" {
 			t.Reason = ev.Reason
 		}
+	}
+	if t.over() {
+		t.rest()
 	}
 }
 
@@ -241,7 +248,7 @@ func (t *Transaction) grant(d *ledger.Delta, ev *event) {
 	if s := ev.Seen; s != nil {
 		a.State, a.Set = s.State, s.Set
 	}
-	switch n := len(t.m.items); {
+	switch n := len(t.model().items); {
 	case len(a.Set) != n: // its body was erased: whatever is unmet counts as new
 		t.Least = Set(slices.Repeat([]byte{met}, n))
 	case t.Least == "":
@@ -322,8 +329,30 @@ func (t *Transaction) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
 		return err
 	}
-	t.m = newModel(t.Operations, t.Worktree, t.Roots, t.Probes)
+	if !t.over() {
+		t.m = newModel(t.Operations, t.Worktree, t.Roots, t.Probes)
+	}
 	return nil
+}
+
+// model gives the model of the operations. That of a transaction that is over
+// is made anew each time: there may be many of these, and hardly one is asked.
+func (t *Transaction) model() *model {
+	if t.m != nil {
+		return t.m
+	}
+	return newModel(t.Operations, t.Worktree, t.Roots, t.Probes)
+}
+
+// over reports whether nothing but a person's curiosity will come back to t.
+func (t *Transaction) over() bool { return t.State != StateOpen && t.State != StateBlocked }
+
+// rest drops what only a transaction that goes on needs.
+func (t *Transaction) rest() {
+	t.m, t.States, t.Least, t.Debris = nil, nil, "", nil
+	for i := range t.Attempts {
+		t.Attempts[i].Set, t.Attempts[i].Wants = "", nil
+	}
 }
 
 // Rejoin turns an entry that only another side of the ledger has into a draft

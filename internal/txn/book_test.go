@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -257,5 +258,42 @@ func TestBriefs(t *testing.T) {
 	}
 	if list[0].Reason == "" {
 		t.Error("the block has no reason")
+	}
+}
+
+// TestBlockTells: a block holds all that a person needs to decide.
+func TestBlockTells(t *testing.T) {
+	a := newAct(t)
+	a.write("f", "old")
+	a.begin(fileOp("f", "new"))
+	a.granted(0, txn.RoleInitial)
+	a.report("timed_out")
+	a.granted(0, txn.RoleRecovery)
+	x := a.report("succeeded")
+	tx := a.h.book.Txns[a.id]
+	want := &txn.End{
+		Code: "no_progress", Reason: x.Reason, Progress: "no_progress", Decision: tx.End.Decision,
+		Mismatches: []txn.Mismatch{{
+			Surface: "file:f", Severity: 1, Expected: map[string]string{"sha256": sha("new")},
+			Observed: map[string]string{"type": "file", "sha256": sha("old"), "size": "3", "mode": "0644"},
+		}},
+		Before: []string{"file:f sha256 (1)"},
+		Attempts: []txn.Told{
+			{Attempt: tx.Attempts[0].ID, Role: "initial", Outcome: "timed_out", Classification: "no_effect"},
+			{Attempt: tx.Attempts[1].ID, Role: "recovery", Outcome: "succeeded", Classification: "no_effect", Progress: "no_progress"},
+		},
+		Kept: &txn.Kept{Count: 1},
+	}
+	if diff := cmp.Diff(want, tx.End); diff != "" || want.Decision == "" || x.Reason == "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	y := a.try(0)
+	a.want("reason", y.Reason, x.Reason)
+	for _, next := range []string{x.Next, y.Next, tx.Brief().Next} {
+		for _, part := range []string{"holdfast txn show " + a.id, "holdfast txn reopen " + a.id, "holdfast txn abandon " + a.id} {
+			if !strings.Contains(next, part) {
+				t.Errorf("%q doesn't say %q", next, part)
+			}
+		}
 	}
 }

@@ -69,7 +69,7 @@ func (t *Transaction) Brief() Brief {
 
 // BudgetOf is the budget of a transaction, as its answers show it.
 func (e Engine) BudgetOf(b *Book, t *Transaction) Budget {
-	return (&session{e: e, b: b, t: t, m: t.m}).budget()
+	return (&session{e: e, b: b, t: t, m: t.model()}).budget()
 }
 
 // FindOperation finds an operation by its index or its label. The error is a

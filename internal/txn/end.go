@@ -1,9 +1,6 @@
 package txn
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // complete is what the entry of a completed transaction keeps.
 func (s *session) complete() *End {
@@ -23,7 +20,7 @@ func (s *session) complete() *End {
 // it had to come below, the circle if there was one, and the smallest next
 // decision.
 func (s *session) block(reason string) *End {
-	e := &End{Code: reason, Reason: reasons[reason], Decision: decisions[reason]}
+	e := &End{Code: reason, Reason: reasons[reason], Decision: decisions[reason], Kept: s.t.Kept.summary()}
 	switch reason {
 	case CodeOscillated, codeNoProgress, codeRegressed:
 		e.Progress = reason
@@ -43,6 +40,22 @@ func (s *session) block(reason string) *End {
 		e.Cycle = s.cycle()
 	}
 	return e
+}
+
+// told lists the attempts with how they were reported and judged; v is the
+// judgement that stands in the same entry, and outcome what is reported in it.
+func (e *End) told(attempts []Attempt, outcome string, v *verdict) {
+	for i := range attempts {
+		a := &attempts[i]
+		x := Told{Attempt: a.ID, Operation: a.Operation, Role: a.Role, Outcome: a.Outcome, Classification: a.Classification, Progress: a.Progress}
+		if a.Open {
+			x.Outcome = outcome
+		}
+		if v != nil && v.Attempt == a.ID {
+			x.Classification, x.Progress = v.Classification, v.Progress
+		}
+		e.Attempts = append(e.Attempts, x)
+	}
 }
 
 // names lists the items of a set in words, at most 50.
@@ -108,7 +121,7 @@ func (s *session) nextObserved(class, inFlight string) string {
 }
 
 // nextAfter is the next step after a refused attempt.
-func (s *session) nextAfter(code string) string {
+func (s *session) nextAfter(code string, op int) string {
 	switch code {
 	case CodeInFlight:
 		if a := s.t.openAttempt(); a != nil {
@@ -119,15 +132,19 @@ func (s *session) nextAfter(code string) string {
 	case CodeNothingToMutate:
 		return fmt.Sprintf("Observe transaction %s; that completes it when all holds.", s.t.ID)
 	case CodeDestructive:
-		return fmt.Sprintf("Keep that content elsewhere first, or let a person allow it: holdfast txn allow %s OPERATION.", s.t.ID)
+		return fmt.Sprintf("Tell the user what would be lost. A person allows it with: holdfast txn allow %s %d.", s.t.ID, op)
 	}
 	return s.next()
 }
 
-// interrupted reports whether the transaction waits for somebody to look what
-// came of an attempt.
+// interrupted reports whether somebody must look what came of an attempt: it is
+// open, or its owner is gone and its target not reached.
 func (t *Transaction) interrupted() bool {
-	return t.State == StateOpen && slices.ContainsFunc(t.Attempts, func(a Attempt) bool {
-		return a.Open || a.Outcome == outcomeInterrupted && !a.Judged
-	})
+	n := len(t.Attempts)
+	if t.State != StateOpen || n == 0 {
+		return false
+	}
+	a := &t.Attempts[n-1]
+	reached := a.Classification == classReached || a.Classification == classReachedDespite
+	return t.openAttempt() != nil || a.Outcome == outcomeInterrupted && !reached
 }

@@ -78,6 +78,18 @@ type End struct {
 	Cycle      []string   `json:"cycle,omitempty"`  // state digests that came round
 	Observed   []Observed `json:"observed,omitempty"`
 	Omitted    int        `json:"omitted,omitempty"` // surfaces and names left out
+	Attempts   []Told     `json:"attempts,omitempty"`
+	Kept       *Kept      `json:"kept,omitempty"` // how many originals, and the file that lists them
+}
+
+// Told is an attempt in short.
+type Told struct {
+	Attempt        string `json:"attempt"`
+	Operation      int    `json:"operation"`
+	Role           string `json:"role"`
+	Outcome        string `json:"outcome,omitempty"`
+	Classification string `json:"classification,omitempty"`
+	Progress       string `json:"progress,omitempty"`
 }
 
 // Observed is one surface of a completed transaction as it was.

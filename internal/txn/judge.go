@@ -16,7 +16,7 @@ func (s *session) settling(a *Attempt, closed Moment) bool {
 // The first that holds decides.
 func (s *session) classify(a *Attempt, outcome string, closed Moment) string {
 	switch {
-	case s.t.Erased || len(s.v.unknown) > 0:
+	case s.t.Erased || len(s.v.unknown) > 0 && !s.holdsAll():
 		return classUnknown
 	case s.settling(a, closed) && !s.holdsAll():
 		return classPending

@@ -140,6 +140,14 @@ func (k *Kept) settle(m *model, ops []Operation, v *view) *Kept {
 	return out
 }
 
+// summary is k without its list.
+func (k *Kept) summary() *Kept {
+	if k == nil {
+		return nil
+	}
+	return &Kept{Count: k.Count, Unkept: k.Unkept, Manifest: k.Manifest}
+}
+
 // contents are the names of the content that is kept: as it is, and as a look
 // that ignores parts of it sees it.
 func (p *Preserved) contents() []string {
@@ -180,10 +188,11 @@ func shortList(all []Preserved) []Preserved {
 // transaction itself.
 func (t *Transaction) destroys(op int, v *view) []int {
 	var out []int
-	for _, u := range t.m.endangered(op, &t.Operations[op], v) {
+	m := t.model()
+	for _, u := range m.endangered(op, &t.Operations[op], v) {
 		content := v.contents[u]
 		kept := t.Kept != nil && slices.Contains(t.Kept.Safe, u) && u < len(t.Base) && t.Base[u] == content
-		if !kept && !slices.Contains(t.Debris[u], content) && !t.m.target(op, content) {
+		if !kept && !slices.Contains(t.Debris[u], content) && !m.target(op, content) {
 			out = append(out, u)
 		}
 	}
@@ -218,11 +227,12 @@ func (m *model) target(op int, content string) bool {
 // operation are never taken for its work.
 func (t *Transaction) debris(op int, v *view, tops map[string]string) map[int]string {
 	out := map[int]string{}
+	m := t.model()
 	for u, content := range v.contents {
 		if !precious(content) || u < len(t.Base) && t.Base[u] == content || slices.Contains(t.Debris[u], content) {
 			continue
 		}
-		if t.m.touches(op, u, tops) {
+		if m.touches(op, u, tops) {
 			out[u] = content
 		}
 	}

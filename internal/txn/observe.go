@@ -20,7 +20,7 @@ func (b *Book) Wants(id string) ([]Want, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(t.m.wants), nil
+	return slices.Clone(t.model().wants), nil
 }
 
 // Observe says where a transaction stands. It costs nothing and may be asked by
@@ -64,8 +64,11 @@ func (s *session) observe() (ObserveResult, error) {
 // lastClass classifies the last attempt by what is seen now.
 func (s *session) lastClass() string {
 	n := len(s.t.Attempts)
-	if n == 0 || s.t.Attempts[n-1].Open {
+	switch {
+	case n == 0 || s.t.Attempts[n-1].Open:
 		return ""
+	case s.t.over():
+		return s.t.Attempts[n-1].Classification
 	}
 	return s.classify(&s.t.Attempts[n-1], s.t.Attempts[n-1].Outcome, s.t.Attempts[n-1].Closed)
 }
@@ -148,6 +151,7 @@ func (s *session) conclude(typ string, head ledger.TxnHead, ev event, class stri
 	case v.blocks():
 		head.State = StateBlocked
 		ev.End = s.block(v.Progress)
+		ev.End.told(s.t.Attempts, head.Outcome, v)
 	}
 	if head.State != StateOpen {
 		write = true

@@ -34,7 +34,7 @@ func (e Engine) ReopenPlan(b *Book, c Call, id string) (*Plan, error) {
 	}
 	return &Plan{
 		Intent: t.Intent, Operations: t.Operations, Worktree: t.Worktree,
-		Roots: t.Roots, Probes: t.Probes, m: t.m,
+		Roots: t.Roots, Probes: t.Probes, m: t.model(),
 	}, nil
 }
 
@@ -55,8 +55,8 @@ func (e Engine) Reopen(b *Book, c Call, id, reason string, in ReopenInput) (Begi
 		Reported: b.Txns[id].Reported,
 	}
 	s := e.first(b, c, t, nil)
-	s.seen = e.complete(t.m, t.overlay(nil), in.Seen)
-	s.v = t.m.view(s.seen, nil)
+	s.seen = e.complete(s.m, t.overlay(nil), in.Seen)
+	s.v = s.m.view(s.seen, nil)
 	s.b = b.without(id)
 	return s.begin(in.Kept, ledger.TxnHead{Follows: id, Person: true}, reason)
 }

@@ -56,6 +56,7 @@ type session struct {
 	seen Looks
 	v    view
 	news map[string]json.RawMessage // statements that differ from the last
+	used map[string]use             // by fingerprint; nil until it is asked for
 }
 
 // open starts a call about transaction id. The statements given with the call
@@ -65,14 +66,14 @@ func (e Engine) open(b *Book, c Call, id string, reported map[string]json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	s := &session{e: e, b: b, c: c, t: t, m: t.model(), news: t.newStatements(reported)}
 	if !t.Erased {
-		if err := checkNamesOf(reported, t.m); err != nil {
+		if err := checkNamesOf(reported, s.m); err != nil {
 			return nil, err
 		}
 	}
-	s := &session{e: e, b: b, c: c, t: t, m: t.m, news: t.newStatements(reported)}
-	s.seen = e.complete(t.m, t.overlay(reported), seen)
-	s.v = t.m.view(s.seen, t.Base)
+	s.seen = e.complete(s.m, t.overlay(reported), seen)
+	s.v = s.m.view(s.seen, t.Base)
 	if t.Erased {
 		s.v.unknown = append(s.v.unknown, 0)
 		s.v.state = ""
@@ -199,24 +200,32 @@ func (t *Transaction) Counts() bool {
 	return (t.State == StateOpen || t.State == StateBlocked) && t.FollowedBy == ""
 }
 
+// use is how often a fingerprint was attempted.
+type use struct{ initial, recovery int }
+
 // spent counts the attempts of a fingerprint in all transactions that count.
-func (s *session) spent(fingerprint string) (initial, recovery int) {
-	for _, id := range s.b.Order {
-		t := s.b.Txns[id]
-		if t != s.t && (!t.Counts() || !s.e.on(ruleSpentAcross)) {
-			continue
-		}
-		for i := range t.Attempts {
-			switch a := &t.Attempts[i]; {
-			case a.Fingerprint != fingerprint:
-			case a.Role == RoleRecovery:
-				recovery++
-			default:
-				initial++
+func (s *session) spent(fingerprint string) use {
+	if s.used == nil {
+		s.used = map[string]use{}
+		for _, id := range s.b.Order {
+			if t := s.b.Txns[id]; t == s.t || t.Counts() && s.e.on(ruleSpentAcross) {
+				t.uses(s.used)
 			}
 		}
 	}
-	return initial, recovery
+	return s.used[fingerprint]
+}
+
+func (t *Transaction) uses(all map[string]use) {
+	for i := range t.Attempts {
+		u := all[t.Attempts[i].Fingerprint]
+		if t.Attempts[i].Role == RoleRecovery {
+			u.recovery++
+		} else {
+			u.initial++
+		}
+		all[t.Attempts[i].Fingerprint] = u
+	}
 }
 
 // recoveries counts those granted in the transaction.
