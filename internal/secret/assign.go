@@ -113,7 +113,7 @@ func (p *page) signAt(n name, i, j int, quoted bool) (link, int) {
 		return bySign, j + 1
 	case strings.HasPrefix(s[j:], "→") || strings.HasPrefix(s[j:], "是") || strings.HasPrefix(s[j:], "は") || strings.HasPrefix(s[j:], "为") || strings.HasPrefix(s[j:], "為"):
 		return byWords, j + 3
-	case flag && j > i && j < len(s):
+	case (flag || envLine(s, n)) && j > i && j < len(s) && s[j] != '\n':
 		return byFlag, j
 	case j > i || quoted:
 		if k := skipWordValue(s, j); k > j {
@@ -124,6 +124,18 @@ func (p *page) signAt(n name, i, j int, quoted bool) (link, int) {
 		}
 	}
 	return byNothing, 0
+}
+
+// envLine reports whether a name stands behind a word that takes a name and a
+// value: ENV in a Dockerfile, setx, setenv.
+func envLine(s string, n name) bool {
+	before := strings.TrimRight(s[max(0, n.start-8):n.start], " ")
+	for _, w := range [...]string{"env", "setx", "setenv", "set -gx", "config set"} {
+		if hasSuffixFold(before, w) && !is(byteAt(before, len(before)-len(w)-1), cLetter) {
+			return len(before) < n.start-max(0, n.start-8)
+		}
+	}
+	return false
 }
 
 // typeAfter reads the name of a type and the = behind it, as in

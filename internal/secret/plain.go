@@ -9,6 +9,7 @@ import (
 const (
 	formZeroWidth = "zero-width"
 	formFullwidth = "fullwidth"
+	formHomoglyph = "homoglyph"
 	formPercent   = "percent"
 	formEscape    = "escape"
 	formEntity    = "entity"
@@ -100,6 +101,9 @@ func plainAt(s string, i int) (c byte, n int, form string) {
 		case r >= 0x201c && r <= 0x201f || r == 0xab || r == 0xbb || r >= 0x300c && r <= 0x300f:
 			return '"', n, formTypographic
 		}
+		if c := latin(r); c != 0 && (isWord(byteAt(s, i-1)) && byteAt(s, i-1) < 0x80 || isWord(byteAt(s, i+n)) && byteAt(s, i+n) < 0x80) {
+			return c, n, formHomoglyph
+		}
 		return 0, n, ""
 	}
 	return 0, 1, ""
@@ -119,6 +123,23 @@ func invisible(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// latin returns the Latin letter that a Cyrillic or Greek one looks like, or 0.
+// Only beside ASCII letters does one stand for the other.
+func latin(r rune) byte {
+	const from, to = "асеорхуіјѕһАВЕКМНОРСТХІЈЅοαντΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aceopxyijshABEKMHOPCTXIJSoavtABEZHIKMNOPTYX"
+	if r < 0x370 || r > 0x4ff {
+		return 0
+	}
+	n := 0
+	for _, f := range from {
+		if f == r {
+			return to[n]
+		}
+		n++
+	}
+	return 0
 }
 
 // terminalLen is the length of a terminal sequence (ECMA-48 CSI), or 1.

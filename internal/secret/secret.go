@@ -34,8 +34,8 @@ type Finding struct {
 	CharStart, CharEnd int // the same place for people: first and last character, counted from 1
 
 	// Form says how the value was disguised: "" when it stands there as it is,
-	// else "zero-width", "fullwidth", "percent", "escape", "entity", "split",
-	// "base64", "hex" or "terminal".
+	// else "zero-width", "fullwidth", "homoglyph", "typographic", "percent",
+	// "escape", "entity", "terminal", "split", "base64" or "hex".
 	Form string
 }
 

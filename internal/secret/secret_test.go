@@ -1,6 +1,8 @@
 package secret
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
@@ -85,7 +87,9 @@ func TestForms(t *testing.T) {
 		"entity":      "see " + strings.ReplaceAll(v, "_", "&#x5f;") + " here",
 		"terminal":    "see " + v[:20] + "\x1b[1m" + v[20:] + " here",
 		"fullwidth":   "see ｇｈ" + v[2:] + " here",
-		"base64":      "see Z2hwXzRyNmJTcjBwRkJPUENXQlJERk94RXpmNUZKdFJCWlJBSnl1NQ== here",
+		"homoglyph":   "see gh\u0440" + v[3:] + " here",
+		"hex":         "see " + hex.EncodeToString([]byte(v)) + " here",
+		"base64":      "see " + base64.StdEncoding.EncodeToString([]byte(v)) + " here",
 		"typographic": "", // quotes outside a value are no disguise
 	} {
 		if text == "" {

@@ -33,7 +33,7 @@ func (p *page) splitTokens() {
 // cut reports whether the text holds a stretch without spaces that looks drawn
 // by lot: without one, no token was cut there.
 func (p *page) cut() bool {
-	start, mask := 0, uint8(0)
+	start, mask, single := 0, uint8(0), 0
 	for i := 0; i <= len(p.s); i++ {
 		c := uint8(0)
 		if i < len(p.s) {
@@ -46,10 +46,20 @@ func (p *page) cut() bool {
 		if n := i - start; n >= 3 && mask&cDigit != 0 && mask&cLetter != 0 || n >= 4 && mask == cUpper {
 			return true
 		}
+		if i-start == 1 { // s p a c e d
+			if single++; single >= minSpaced {
+				return true
+			}
+		} else if i > start {
+			single = 0
+		}
 		start, mask = i+1, 0
 	}
 	return false
 }
+
+// minSpaced is how many single characters in a row make a spaced-out token.
+const minSpaced = 12
 
 // glue reports whether the byte at i can stand between the pieces of a token.
 func glue(s string, i int) bool {
@@ -92,20 +102,20 @@ func (q *page) splitVendors() {
 func (q *page) splitBody(v vendor, i int) int {
 	body := i + len(v.prefix)
 	limit := bodyEnd(q.s, body, v.body, maxValue)
-	end, words, n := body, 0, 0
+	end, words, n, last := body, 0, 0, 0
 	for at := body; at < limit; n++ {
 		e := at + 1
 		for e < limit && !q.gap(e) {
 			e++
 		}
 		piece := q.s[at:e]
-		if end-body >= v.min && (n > 24 || plainWord(piece)) {
+		if end-body >= v.min && (n > 200 || plainWord(piece) && (len(piece) > 1 || last > 1)) {
 			break
 		}
 		if len(piece) >= 2 && plainWord(piece) {
 			words += len(piece)
 		}
-		end, at = e, e
+		end, at, last = e, e, len(piece)
 	}
 	if end-body < v.min || !q.gapIn(i, end) || words*10 > (end-body)*4 {
 		return 0

@@ -6,7 +6,6 @@ import "strings"
 type traits struct {
 	lower, upper, digit, special, other int
 	pieces                              int // runs of one kind; a capital and the small letters after it are one
-	words                               int // letters in such runs of four and more
 	pairs, odd                          int // neighbours that were compared, and those that words seldom have
 }
 
@@ -41,11 +40,6 @@ func look(s string) traits {
 		} else {
 			t.pieces++
 			run = 1
-		}
-		if run == 4 && k != cDigit {
-			t.words += 4
-		} else if run > 4 && k != cDigit {
-			t.words++
 		}
 		prev = k
 	}
