@@ -162,9 +162,11 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 		if err != nil {
 			return fmt.Errorf("update index: %w", err)
 		}
-		p.trim(p.idx.Base())
 	}
+	// Others may have brought the index further since: what is behind it must
+	// follow what it was found to hold last.
 	last := p.idx.Base()
+	p.trim(last)
 	if n := len(p.tail); n > 0 {
 		last = p.tail[n-1].Pos()
 	}
