@@ -172,7 +172,7 @@ func noun(words []string, i int) kind {
 		return kindNone
 	}
 	for _, e := range nounEnds {
-		if len(w) > len(e.end) && strings.HasSuffix(w, e.end) {
+		if strings.HasSuffix(w, e.end) {
 			return e.kind
 		}
 	}

@@ -64,12 +64,12 @@ func (t *traits) pair(p, c, next byte) {
 }
 
 // common has a bit for each pair of letters that makes up at least 0.05 % of
-// the pairs in technical English: 280 of 676, which cover 95 % of its text.
+// the pairs in technical English: 279 of 676, which cover 95 % of them.
 var common = [26]uint32{0x1bebd6e, 0x1164911, 0x01e5d95, 0x016c93d, 0x1eff97f, 0x01e4931, 0x0166995, 0x01a4111, 0x2aef87f, 0x0000000, 0x0040111, 0x11c4919, 0x014d113, 0x03cfd7d, 0x07efd6f, 0x01ec995, 0x0100000, 0x13efd7d, 0x11efd95, 0x15ed9bd, 0x00eb97f, 0x0000111, 0x0066191, 0x0088110, 0x00cb000, 0x0000010}
 
 // random reports whether a value looks as if drawn by lot: more than four in
 // ten of its neighbours are letters that words seldom have side by side, or a
-// letter beside a digit. In words and identifiers it is one in ten.
+// letter beside a digit. The tests say how often it errs.
 func (t traits) random() bool {
 	return t.alnum() >= 8 && t.pairs >= 5 && t.odd*10 >= t.pairs*4
 }
