@@ -35,12 +35,3 @@ func (s *stat) stamp(b []byte) []byte {
 
 // unchanged reports whether a and b are of one file in one state.
 func (s *stat) unchanged(t *stat) bool { return s.same(t) && s.now == t.now && s.mode == t.mode }
-
-// retry calls f again while a signal interrupts it.
-func retry(f func() error, interrupted func(error) bool) error {
-	for {
-		if err := f(); err == nil || !interrupted(err) {
-			return err
-		}
-	}
-}

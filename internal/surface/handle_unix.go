@@ -29,13 +29,13 @@ func (h *handle) close() { h.f.Close() }
 
 func (h *handle) self() (stat, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstat(h.fd, &st) }, interrupted)
+	err := retry(func() error { return unix.Fstat(h.fd, &st) })
 	return statOf(&st), err
 }
 
 func (h *handle) stat(name string) (stat, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstatat(h.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) }, interrupted)
+	err := retry(func() error { return unix.Fstatat(h.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	return statOf(&st), err
 }
 
@@ -52,7 +52,7 @@ func (h *handle) openat(name string, flags int) (fd int, err error) {
 	err = retry(func() error {
 		fd, err = unix.Openat(h.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|flags, 0)
 		return err
-	}, interrupted)
+	})
 	return fd, err
 }
 
@@ -62,7 +62,7 @@ func (h *handle) names() ([]string, error) { return h.f.Readdirnames(maxEntries 
 func (h *handle) readlink(name string) (string, error) {
 	buf := make([]byte, 4096)
 	var n int
-	err := retry(func() (err error) { n, err = unix.Readlinkat(h.fd, name, buf); return err }, interrupted)
+	err := retry(func() (err error) { n, err = unix.Readlinkat(h.fd, name, buf); return err })
 	if err != nil {
 		return "", err
 	}
@@ -81,13 +81,13 @@ func (f file) close() { unix.Close(f.fd) }
 
 func (f file) stat() (stat, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Fstat(f.fd, &st) }, interrupted)
+	err := retry(func() error { return unix.Fstat(f.fd, &st) })
 	return statOf(&st), err
 }
 
 // read gives 0 at the end of the file.
 func (f file) read(b []byte) (n int, err error) {
-	err = retry(func() error { n, err = unix.Read(f.fd, b); return err }, interrupted)
+	err = retry(func() error { n, err = unix.Read(f.fd, b); return err })
 	return n, err
 }
 
@@ -135,9 +135,18 @@ func isLoop(err error) bool { return errors.Is(err, unix.ELOOP) }
 // statInfo is the stat of a path that was looked at by name.
 func statInfo(path string) (stat, error) {
 	var st unix.Stat_t
-	err := retry(func() error { return unix.Lstat(path, &st) }, interrupted)
+	err := retry(func() error { return unix.Lstat(path, &st) })
 	if err != nil {
 		return stat{}, &fs.PathError{Op: "lstat", Path: path, Err: err}
 	}
 	return statOf(&st), nil
+}
+
+// retry calls f again while a signal interrupts it.
+func retry(f func() error) error {
+	for {
+		if err := f(); err == nil || !interrupted(err) {
+			return err
+		}
+	}
 }

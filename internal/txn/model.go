@@ -26,11 +26,6 @@ type Post struct {
 // mutates reports whether the operation can be granted at all.
 func (o *Operation) mutates() bool { return o.Kind != "read" && o.Kind != "verify" }
 
-// moves reports whether the operation takes its source away.
-func (o *Operation) moves() bool {
-	return o.Kind == "move" || o.Kind == "rename" || o.Kind == "delete"
-}
-
 // model is what a transaction's operations amount to: what must be looked at,
 // and the single things that must hold there. It depends on the operations
 // alone, so that entries can name its parts by index.
