@@ -11,11 +11,10 @@ import (
 
 // session is a running holdfast mcp.
 type session struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
-	id      int
-	started time.Time
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	id  int
 }
 
 // open starts the server and completes the handshake. It gives the time from

@@ -29,10 +29,7 @@ func listed(t *testing.T) (tools []listedTool, size int) {
 	if err := json.Unmarshal(m.Result, &r); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range r.Tools {
-		tools = append(tools, l)
-	}
-	return tools, len(m.raw)
+	return append(tools, r.Tools...), len(m.raw)
 }
 
 func TestToolsListIsSmall(t *testing.T) {

@@ -48,9 +48,11 @@ func (d *detector) rule(id string) (*detect.Detector, error) {
 	}
 	one := d.rules
 	one.Rules = one.Rules[i : i+1 : i+1]
-	if one.AllowList != nil {
-		a := *one.AllowList
+	//lint:ignore SA1019 gitleaks reads its own rules into the older field
+	if old := one.AllowList; old != nil {
+		a := *old
 		a.Paths = nil
+		//lint:ignore SA1019 gitleaks reads its own rules into the older field
 		one.AllowList, one.Allowlists = &a, nil
 	}
 	c, err := one.Translate()

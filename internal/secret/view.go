@@ -10,7 +10,6 @@ type view struct {
 	from   []int32 // by byte: where it begins in the parent's text
 	to     []int32 // by byte: where it ends there
 	edits  []edit  // what was taken off, in order of position
-	strict bool    // only rules that need no context may look at it
 }
 
 // edit marks a position of a view where its text departs from the parent's.
