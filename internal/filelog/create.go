@@ -12,85 +12,75 @@ import (
 
 // create makes the ledger with its revision 0, in an order in which a crash
 // leaves either nothing that counts or an unfinished creation that the next
-// one completes: key, folder, FORMAT, revision 0, mirror, path note.
+// one completes: key, folder, FORMAT, revision 0, mirror, path note. Folders
+// that an earlier attempt left are flushed with what is above them, before
+// anything is linked below.
 func (l *Log) create(ctx context.Context, draft ledger.Draft) (ledger.Saved, error) {
-	if e, err := l.lookAtHead(); err == nil {
-		return ledger.Saved{}, &ledger.ConflictError{Head: e.Pos()}
+	if v, err := l.checked(ctx); err == nil {
+		v.close()
+		return ledger.Saved{}, &ledger.ConflictError{Head: v.head}
 	} else if !errors.Is(err, ErrNone) {
 		return ledger.Saved{}, err
 	}
-	if _, err := l.m.makeKey(); err != nil && len(l.m.State) > 0 && !unwritable(err) {
-		return ledger.Saved{}, err
+	ctx = context.WithoutCancel(ctx)
+	_, kerr := l.m.makeKey()
+	if kerr != nil && len(l.m.State) > 0 && !unwritable(kerr) {
+		return ledger.Saved{}, kerr
 	}
 	top, err := l.makeFolder()
 	if err != nil {
 		return ledger.Saved{}, err
 	}
-	f := &folder{top: top, gen: 1}
-	defer f.close()
-	if f.id, err = l.makeFormat(top); err != nil {
+	v := &view{f: &folder{top: top, gen: 1}, s: listing{head: -1}}
+	defer func() { v.close() }()
+	if v.f.id, err = l.makeFormat(top); err != nil {
 		return ledger.Saved{}, err
 	}
-	if err := f.makeGeneration(); err != nil {
+	if err := v.f.makeGeneration(); err != nil {
 		return ledger.Saved{}, err
 	}
-	draft.Ledger, draft.Tool = f.id, l.m.Tool
-	l.seen = seen{id: f.id, gen: 1}
-	s := &listing{head: -1}
-	saved, err := l.save(ctx, f, s, ledger.Pos{}, draft)
+	l.seen = seen{id: v.f.id}
+	v.st = l.states(v.f.id)
+	draft.Ledger, draft.HeadFields.Tool = v.f.id, l.m.Tool
+	e, saved, err := l.commit(ctx, v, draft)
 	if err != nil {
-		l.seen = seen{}
 		return saved, err
 	}
-	l.seen.known, l.seen.listing = true, nil
-	if err := l.ensureNote(f); err != nil {
+	return l.settle(ctx, v, &e, saved), nil
+}
+
+// settle does what follows revision 0.
+func (l *Log) settle(ctx context.Context, v *view, e *ledger.Entry, saved ledger.Saved) ledger.Saved {
+	if info, err := v.f.rev.Info(); err == nil {
+		l.seen.known = stampOf(info).Inode + 1
+	}
+	saved = l.protect(ctx, v, e, saved)
+	if err := l.ensureNote(v); err != nil {
 		saved.Warnings = append(saved.Warnings, "not noted: "+err.Error())
 		saved.Protected = false
 	}
-	return saved, nil
+	return saved
 }
 
-// unwritable: a state folder that can't be written leaves saves unprotected
-// and unsealed, and does not stop them.
-func unwritable(err error) bool {
-	return durable.NotWritable(err) || errors.Is(err, fs.ErrNotExist) || durable.DiskFull(err)
-}
-
+// makeFolder makes the ledger's folder in the project's, which must be there.
 func (l *Log) makeFolder() (*durable.Dir, error) {
-	if err := l.m.Layer.MkdirAll(l.Dir(), folderMode); err != nil {
+	project, err := l.m.Layer.OpenForeignDir(realPath(l.p.Dir))
+	if err != nil {
 		return nil, fmt.Errorf("make ledger folder: %w", err)
 	}
-	top, err := l.m.Layer.OpenDir(l.Dir())
+	defer project.Close()
+	top, err := project.MakeSub(l.p.Name, folderMode)
 	if err != nil {
-		return nil, fmt.Errorf("open ledger folder: %w", err)
+		return nil, fmt.Errorf("make ledger folder: %w", err)
 	}
-	if _, err := top.Publish(top, ignoreName, []byte("*\n"), fileMode); err != nil && !errors.Is(err, durable.ErrExists) {
+	if err = project.Sync(); err == nil {
+		_, err = top.Publish(top, ignoreName, []byte("*\n"), fileMode)
+	}
+	if err != nil && !errors.Is(err, durable.ErrExists) {
 		top.Close()
 		return nil, fmt.Errorf("make ledger folder: %w", err)
 	}
 	return top, nil
-}
-
-// makeFormat publishes FORMAT with a new id, or takes the id of whoever was
-// first.
-func (l *Log) makeFormat(top *durable.Dir) (string, error) {
-	id, err := l.m.newID()
-	if err != nil {
-		return "", err
-	}
-	_, err = top.Publish(top, formatName, format{"holdfast", ledger.FormatVersion, id}.bytes(), sealedMode)
-	if err == nil {
-		return id, nil
-	}
-	if !errors.Is(err, durable.ErrExists) {
-		return "", fmt.Errorf("publish format: %w", err)
-	}
-	b, err := top.ReadFile(formatName, 4<<10)
-	if err != nil {
-		return "", fmt.Errorf("read format: %w", err)
-	}
-	fm, err := parseFormat(place(top.Path(), formatName), b)
-	return fm.Ledger, err
 }
 
 func (f *folder) makeGeneration() error {
@@ -105,5 +95,67 @@ func (f *folder) makeGeneration() error {
 	if f.rev, err = f.genDir.MakeSub(revName, folderMode); err != nil {
 		return fmt.Errorf("make generation: %w", err)
 	}
+	for _, d := range []*durable.Dir{f.top, gens, f.genDir} {
+		if err := d.Sync(); err != nil {
+			return fmt.Errorf("make generation: %w", err)
+		}
+	}
 	return nil
+}
+
+// StartOver gives up the ledger that this machine knows here, so that the next
+// save makes a new one: a person's decision. The old one's mirror is kept. It
+// refuses, with a *PresentError, where anything of a ledger still lies.
+func (l *Log) StartOver(_ context.Context) (old Note, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	top, err := l.m.Layer.OpenDir(l.Dir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return old, fmt.Errorf("start over: %w", err)
+	}
+	if err == nil {
+		defer top.Close()
+		if err := l.emptyFolder(top); err != nil {
+			return old, fmt.Errorf("start over: %w", err)
+		}
+	}
+	old, known := l.noted()
+	if known {
+		given := old
+		given.GivenUp = true
+		given.Path = realPath(l.p.Dir)
+		err = l.m.replaceNote(given)
+		if err == nil && old.Path != given.Path { // it was noted where the folder was before
+			err = l.m.dropNote(old.Path)
+		}
+	}
+	l.seen = seen{}
+	return old, err
+}
+
+// emptyFolder makes sure that nothing but an unfinished creation lies there. An
+// id that is left of the old ledger is replaced by a new one.
+func (l *Log) emptyFolder(top *durable.Dir) error {
+	f := &folder{top: top}
+	defer func() { f.top = nil; f.close() }()
+	if err := f.openGeneration(); err != nil {
+		return err
+	}
+	if f.gen > 0 {
+		s, d, err := f.list()
+		if err != nil {
+			return err
+		}
+		if d != nil || s.head >= 0 || f.gen > 1 {
+			return &PresentError{Path: top.Path()}
+		}
+	}
+	if _, err := top.Lstat(formatName); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	id, err := l.m.newID()
+	if err != nil {
+		return err
+	}
+	return top.Replace(top, formatName, formatOf(id).bytes(), sealedMode)
 }

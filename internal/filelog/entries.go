@@ -1,47 +1,45 @@
 package filelog
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
+	"time"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
 )
 
-// Entries implements ledger.Log. Each entry's hash, body and place in the chain
-// are checked. It takes no lock; entries that are packed while it reads are
-// looked for again.
+// looks is how often a reading that was disturbed goes on where it was.
+const looks = 6
+
+// Entries implements ledger.Log. Each entry's hash, body, seal and place in the
+// chain are checked. It takes no lock and writes nothing; entries that are
+// packed while it reads are looked for again. A damaged ledger yields what
+// stands before the damage, and then it; a foreign one nothing but the error.
+// Where after is not in the ledger, that is a *ledger.ChainError.
 func (l *Log) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
-		f, err := l.look()
-		if errors.Is(err, ErrNone) {
-			return
-		}
-		if err != nil {
-			yield(ledger.Entry{}, err)
-			return
-		}
-		defer f.close()
 		p := after
-		for try := 0; try < 3; try++ {
-			s, err := f.list()
+		for tries := 1; ; tries++ {
+			from := p
+			err := l.read(ctx, &p, yield)
+			if p != from {
+				tries = 1
+			}
+			switch {
+			case err == nil, errors.Is(err, errStop), errors.Is(err, ErrNone):
+				return
+			case tries < looks && passes(err):
+				err = sleep(ctx, time.Millisecond<<tries)
+			default:
+				err = l.unfinished(err)
+				yield(ledger.Entry{}, err)
+				return
+			}
 			if err != nil {
-				yield(ledger.Entry{}, err)
-				return
-			}
-			p, err = f.walk(ctx, s, p, yield)
-			if err == nil {
-				return
-			}
-			if !errors.Is(err, fs.ErrNotExist) || try == 2 {
-				yield(ledger.Entry{}, err)
-				return
-			}
-			if err := f.reopenPacks(); err != nil {
 				yield(ledger.Entry{}, err)
 				return
 			}
@@ -49,146 +47,122 @@ func (l *Log) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[ledger.En
 	}
 }
 
-var errStop = errors.New("stop")
+// passes: a writer at work may have caused it.
+func passes(err error) bool {
+	d, ok := errors.AsType[*DamageError](err)
+	return ok && d.passing != stands || errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrReplaced)
+}
 
-// walk yields what lies behind p. A nil error means that all was yielded or the
-// consumer stopped.
-func (f *folder) walk(ctx context.Context, s *listing, p ledger.Pos, yield func(ledger.Entry, error) bool) (ledger.Pos, error) {
-	emit := func(e ledger.Entry) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+// unfinished: a newest revision that is not whole may be in the making, unless
+// its damage was noted.
+func (l *Log) unfinished(err error) error {
+	d, ok := errors.AsType[*DamageError](err)
+	if !ok || d.torn == nil || l.NotedDamage(l.ID()) != nil {
+		return err
+	}
+	return &UnfinishedError{Path: d.Path, Rev: d.Rev}
+}
+
+// read yields what lies behind p, which moves along.
+func (l *Log) read(ctx context.Context, p *ledger.Pos, yield func(ledger.Entry, error) bool) error {
+	l.mu.Lock()
+	v, err := l.legible(ctx)
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	first := true
+	_, err = v.walk(ctx, p.Next(), func(e ledger.Entry) error {
 		if e.Prev != p.Hash {
-			return damage(DamageChanged, e.Rev, f.genDir.Path(), "it doesn't follow the entry before it")
+			return v.misplaced(&e, *p, first)
 		}
-		p = e.Pos()
+		if v.seals.Check(&e) == ledger.BadSeal {
+			return damage(DamageChanged, e.Rev, v.pathOf(e.Rev), "its seal is not this machine's")
+		}
+		*p, first = e.Pos(), false
 		if !yield(e, nil) {
 			return errStop
 		}
 		return nil
-	}
-	for p.Next() <= s.head {
-		var err error
-		if pk, ok := s.packOf(p.Next()); ok {
-			err = f.walkPack(pk, p.Next(), emit)
-		} else {
-			var e ledger.Entry
-			if e, err = f.looseEntry(p.Next()); err == nil {
-				err = emit(e)
-			}
-		}
-		if errors.Is(err, errStop) {
-			return p, nil
-		}
-		if err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-// Entry reads the entry at rev.
-func (l *Log) Entry(_ context.Context, rev int64) (ledger.Entry, error) {
-	f, err := l.look()
-	if err != nil {
-		return ledger.Entry{}, err
-	}
-	defer f.close()
-	s, err := f.list()
-	if err != nil {
-		return ledger.Entry{}, err
-	}
-	if rev < 0 || rev > s.head {
-		return ledger.Entry{}, fmt.Errorf("read revision %d: %w", rev, fs.ErrNotExist)
-	}
-	return f.entry(s, rev)
-}
-
-func (f *folder) reopenPacks() error {
-	d, err := f.genDir.Sub(packName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open packs: %w", err)
-	}
-	if f.pack != nil {
-		f.pack.Close()
-	}
-	f.pack = d
-	return nil
-}
-
-// walkPack gives the entries of a pack from rev on. A pack that ends early or
-// holds other revisions is damage.
-func (f *folder) walkPack(p pack, rev int64, emit func(ledger.Entry) error) error {
-	path := place(f.pack.Path(), p.name())
-	file, err := f.pack.Open(p.name())
-	if err != nil {
-		return fmt.Errorf("open pack: %w", err)
-	}
-	defer file.Close()
-	next := p.from
-	for line, err := range lines(file) {
-		if err != nil {
-			return fmt.Errorf("read pack: %w", err)
-		}
-		if next > p.to {
-			return damage(DamageChanged, next, path, "it has more lines than revisions")
-		}
-		if next >= rev {
-			e, err := checkEntry(path, next, line)
-			if err != nil {
-				return err
-			}
-			if err := emit(e); err != nil {
-				return err
-			}
-		}
-		next++
-	}
-	if next != p.to+1 {
-		return damage(DamageMissing, next, path, "it ends early")
-	}
-	return nil
-}
-
-func (f *folder) packedEntry(p pack, rev int64) (ledger.Entry, error) {
-	var found ledger.Entry
-	err := f.walkPack(p, rev, func(e ledger.Entry) error {
-		found = e
-		return errStop
 	})
-	if errors.Is(err, errStop) {
-		return found, nil
+	if err == nil && v.d != nil {
+		return v.d
 	}
-	return found, err
+	if d, ok := errors.AsType[*DamageError](err); ok {
+		v.torn(d)
+	}
+	return err
 }
 
-// lines yields the lines of r with their newlines; a last line without one
-// comes as it is. A line longer than an entry can be is cut there, so that it
-// is refused as an entry, and the reading goes on behind its end.
-func lines(r io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		br := bufio.NewReaderSize(r, ledger.MaxEntry+1)
-		for {
-			line, err := br.ReadSlice('\n')
-			if len(line) > 0 {
-				// The consumer keeps the line: the buffer is reused.
-				if !yield(append([]byte(nil), line...), nil) {
-					return
-				}
-			}
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = br.ReadSlice('\n')
-			}
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+// misplaced tells a caller's position that isn't in the ledger from an entry
+// that doesn't follow the one before it.
+func (v *view) misplaced(e *ledger.Entry, after ledger.Pos, first bool) error {
+	if first && after.Hash != "" {
+		before, err := v.entry(after.Rev)
+		if err != nil {
+			return err
+		}
+		if before.Hash != after.Hash {
+			return &ledger.ChainError{Rev: e.Rev, Why: "the position before it is not in this ledger"}
 		}
 	}
+	return damage(DamageChanged, e.Rev, v.pathOf(e.Rev), "it doesn't follow the entry before it")
+}
+
+// pathOf is the file that holds a revision, for messages.
+func (v *view) pathOf(rev int64) string {
+	if v.s.isPacked(rev) {
+		return place(v.f.genDir.Path(), packName, packOf(rev).name())
+	}
+	return place(v.f.rev.Path(), revFile(rev))
+}
+
+// Entry reads the entry at rev, and checks that the ledger goes on from it.
+func (l *Log) Entry(ctx context.Context, rev int64) (ledger.Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var e ledger.Entry
+	err := l.patiently(ctx, func() error {
+		v, err := l.view()
+		if err != nil {
+			return err
+		}
+		defer v.close()
+		if err := l.checkKnown(ctx, v); err != nil {
+			return err
+		}
+		e, err = v.inChain(rev)
+		return err
+	})
+	if errors.Is(err, ErrNone) {
+		err = fmt.Errorf("read revision %d: %w", rev, fs.ErrNotExist)
+	}
+	return e, err
+}
+
+// errAbsent is fs.ErrNotExist that no writer can have caused.
+var errAbsent = errors.New("there is no such revision")
+
+func (v *view) inChain(rev int64) (ledger.Entry, error) {
+	if rev < 0 || rev > v.s.head {
+		return ledger.Entry{}, fmt.Errorf("read revision %d: %w: %w", rev, errAbsent, fs.ErrNotExist)
+	}
+	e, err := v.entry(rev)
+	if err != nil {
+		return e, err
+	}
+	if v.seals.Check(&e) == ledger.BadSeal {
+		return e, damage(DamageChanged, rev, v.pathOf(rev), "its seal is not this machine's")
+	}
+	if rev < v.s.head {
+		next, err := v.entry(rev + 1)
+		if err != nil {
+			return e, err
+		}
+		if next.Prev != e.Hash {
+			return e, damage(DamageChanged, rev, v.pathOf(rev), "the entry after it doesn't follow it")
+		}
+	}
+	return e, nil
 }

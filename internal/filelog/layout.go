@@ -3,8 +3,10 @@ package filelog
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
+
+	"holdfast/internal/durable"
 )
 
 // Names in a ledger's folder.
@@ -16,10 +18,12 @@ const (
 	ignoreName     = ".gitignore"
 	lockName       = "lock"
 	genName        = "gen"
+	buildPrefix    = ".build-" // a generation in the making, beside the others
 	revName        = "rev"
 	packName       = "pack"
 	tmpName        = "tmp"
 	sealedName     = "SEALED"
+	probePrefix    = "probe-" // empty files that tell a copy from another mount
 	QuarantineName = "quarantine"
 	ManifestsName  = "manifests"
 )
@@ -44,45 +48,78 @@ const (
 	sealedMode = 0o400 // revisions and packs: written once
 )
 
-var (
-	revPattern  = regexp.MustCompile(`^([0-9]{8,18})\.json$`)
-	packPattern = regexp.MustCompile(`^([0-9]{8,18})-([0-9]{8,18})\.jsonl$`)
-	genPattern  = regexp.MustCompile(`^[0-9]{4,9}$`)
-	// A copy that a synchronising program, a file manager or a person made of a
-	// revision or pack: its number with something else around it.
-	copyPattern = regexp.MustCompile(`(^|[^0-9])[0-9]{8,18}([^0-9]|$)`)
-)
-
 func revFile(rev int64) string { return fmt.Sprintf("%08d.json", rev) }
 
 func packFile(from, to int64) string { return fmt.Sprintf("%08d-%08d.jsonl", from, to) }
 
 func genFolder(n int) string { return fmt.Sprintf("%04d", n) }
 
-func parseRev(name string) (int64, bool) {
-	m := revPattern.FindStringSubmatch(name)
-	if m == nil {
+// parseNumber reads a number of at least width digits, in the one form in which
+// %0*d writes it.
+func parseNumber(s string, width int) (int64, bool) {
+	if len(s) < width || len(s) > 18 || len(s) > width && s[0] == '0' {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(m[1], 10, 64)
-	return n, err == nil && revFile(n) == name
+	n, err := strconv.ParseUint(s, 10, 63)
+	return int64(n), err == nil
+}
+
+func parseRev(name string) (int64, bool) {
+	digits, ok := strings.CutSuffix(name, ".json")
+	if !ok {
+		return 0, false
+	}
+	return parseNumber(digits, 8)
 }
 
 func parsePack(name string) (pack, bool) {
-	m := packPattern.FindStringSubmatch(name)
-	if m == nil {
+	digits, ok := strings.CutSuffix(name, ".jsonl")
+	if !ok {
 		return pack{}, false
 	}
-	from, err1 := strconv.ParseInt(m[1], 10, 64)
-	to, err2 := strconv.ParseInt(m[2], 10, 64)
-	ok := err1 == nil && err2 == nil && packFile(from, to) == name && to-from == PackSize-1 && to%PackSize == 0
-	return pack{from, to}, ok
+	a, b, ok := strings.Cut(digits, "-")
+	from, ok1 := parseNumber(a, 8)
+	to, ok2 := parseNumber(b, 8)
+	p := pack{from, to}
+	return p, ok && ok1 && ok2 && p == packOf(from)
+}
+
+func parseGen(name string) (int, bool) {
+	n, ok := parseNumber(name, 4)
+	return int(n), ok && n > 0 && n < 1<<30
 }
 
 // pack is a sealed range of revisions, both ends included.
 type pack struct{ from, to int64 }
 
 func (p pack) name() string { return packFile(p.from, p.to) }
+
+// packOf is the pack that holds rev, once it is packed.
+func packOf(rev int64) pack {
+	from := (rev-1)/PackSize*PackSize + 1
+	return pack{from, from + PackSize - 1}
+}
+
+// copiedNumber finds the number that a copy of a numbered file carries: what a
+// synchronising program, a file manager or a person put beside it, such as
+// "00000118 (conflicted copy).json" or ".00000118.json.icloud".
+func copiedNumber(name string, width int) (int64, bool) {
+	if durable.IsTemporary(name) {
+		return 0, false
+	}
+	for i := 0; i < len(name); {
+		n := 0
+		for i+n < len(name) && name[i+n] >= '0' && name[i+n] <= '9' {
+			n++
+		}
+		if n >= width && n <= 18 {
+			v, err := strconv.ParseUint(name[i:i+n], 10, 63)
+			return int64(v), err == nil
+		}
+		i += max(n, 1)
+	}
+	return 0, false
+}
 
 // place joins a ledger's folder and names below it, for messages.
 func place(dir string, names ...string) string {

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
@@ -29,27 +28,45 @@ type Log struct {
 	m *Machine
 	p Place
 
+	locked atomic.Int32  // locks given out by Lock and not given back
+	turn   chan struct{} // in place of a lock, where there are none
+
 	mu   sync.Mutex
 	seen seen
+	keys map[string]keyed // by state folder
 }
 
 // seen is what the last look found, so that the next one need not repeat what
-// the folders' stamps prove unchanged.
+// stamps prove unchanged. The revision files can contradict all of it.
 type seen struct {
-	id      string
-	gen     int
-	known   bool // the ledger is this machine's
-	noted   bool // this path's note is written
+	id     string
+	format Stamp // of FORMAT
+
+	listing *listing // nil: list anew
+	gen     int      // of listing, as are the next two
+	rev     Stamp
+	pack    Stamp
+
 	head    ledger.Pos
-	listing *listing
-	rev     stamp
-	pack    stamp
-	mirror  tail
+	headGen int
+	// headStamp is of the head's file.
+	headStamp Stamp
+	newer     bool   // the head is of a newer build
+	becomes   string // the head adopts the ledger under this id, and FORMAT lags behind
+	renamed   bool   // head was seen under another id
+
+	known uint64          // 1 + inode of the folder of revisions that was found to be this machine's
+	noted bool            // this path's note is written and no other copy lives
+	tails map[string]tail // by state folder: ends of mirrors that are in the ledger
+	// doubt is how far the mirrors are flushed whose last write failed.
+	doubt map[string]ledger.Pos
 }
 
 // New gives the log at p. It does no input or output: a ledger that isn't there
 // is created by the first Append.
-func New(m *Machine, p Place) *Log { return &Log{m: m, p: p} }
+func New(m *Machine, p Place) *Log {
+	return &Log{m: m, p: p, turn: make(chan struct{}, 1), keys: map[string]keyed{}}
+}
 
 // Dir is the ledger's folder.
 func (l *Log) Dir() string { return filepath.Join(l.p.Dir, l.p.Name) }
@@ -64,22 +81,17 @@ func (l *Log) ID() string {
 	return l.seen.id
 }
 
-// stamp tells whether a file or folder changed.
-type stamp struct {
-	size  int64
-	mtime time.Time
-	info  fs.FileInfo
-}
-
-func stampOf(i fs.FileInfo) stamp { return stamp{i.Size(), i.ModTime(), i} }
-
-func (s stamp) same(o stamp) bool {
-	return s.info != nil && o.info != nil && s.size == o.size && s.mtime.Equal(o.mtime) && os.SameFile(s.info, o.info)
-}
-
 // Lock implements ledger.Locker: writers of one kernel take turns. Without a
-// ledger there is nothing to lock yet.
+// ledger there is nothing to lock yet. It writes nothing into a folder whose
+// format is newer or whose ledger is foreign.
 func (l *Log) Lock(ctx context.Context) (func() error, error) {
+	if err := l.lockable(ctx); err != nil {
+		return nil, err
+	}
+	return l.lock(ctx)
+}
+
+func (l *Log) lock(ctx context.Context) (func() error, error) {
 	top, err := l.m.Layer.OpenDir(l.Dir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
@@ -88,124 +100,77 @@ func (l *Log) Lock(ctx context.Context) (func() error, error) {
 		return nil, fmt.Errorf("open ledger folder: %w", err)
 	}
 	lock, err := top.Lock(ctx, lockName, l.m.LockWait, l.m.Owner)
+	leave := func() {}
 	if errors.Is(err, durable.ErrLockUnsupported) {
-		return top.Close, nil
+		leave, err = l.takeTurn(ctx, top.Path())
 	}
 	if err != nil {
 		top.Close()
 		return nil, fmt.Errorf("lock ledger: %w", err)
 	}
-	return func() error { return errors.Join(lock.Unlock(), top.Close()) }, nil
+	l.locked.Add(1)
+	var once sync.Once
+	return func() (err error) {
+		once.Do(func() {
+			l.locked.Add(-1)
+			err = errors.Join(lock.Unlock(), top.Close())
+			leave()
+		})
+		return err
+	}, nil
+}
+
+// takeTurn stands in for a lock where the file system has none: the callers of
+// this Log take turns, others are met at the link.
+func (l *Log) takeTurn(ctx context.Context, path string) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.m.LockWait)
+	defer cancel()
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, &durable.BusyError{Path: place(path, lockName), Err: ctx.Err()}
+	}
+}
+
+// lockable looks at a ledger that this Log hasn't used yet before anything in
+// its folder is opened for writing.
+func (l *Log) lockable(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen.known != 0 {
+		return nil
+	}
+	v, err := l.view()
+	if err == nil {
+		err = l.checkKnown(ctx, v)
+		v.close()
+	}
+	if _, foreign := errors.AsType[*ForeignError](err); foreign {
+		return err
+	}
+	if _, newer := errors.AsType[*NewerError](err); newer {
+		return err
+	}
+	if errors.Is(err, durable.ErrUnsafe) {
+		return err
+	}
+	return nil // Head says it better
 }
 
 // Head implements ledger.Log. It checks the folder, that the ledger is this
 // machine's, the head's hash, body and seal, and that the mirror's last line is
 // part of the ledger. It takes no lock and writes nothing.
 func (l *Log) Head(ctx context.Context) (ledger.Pos, error) {
-	e, err := l.headEntry(ctx)
-	return e.Pos(), err
-}
-
-// headEntry is Head with the entry. Damage is believed only after several
-// looks, since others may be writing.
-func (l *Log) headEntry(ctx context.Context) (ledger.Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for try := 0; ; try++ {
-		e, err := l.lookAtHead()
-		if err == nil || errors.Is(err, ErrNone) {
-			if errors.Is(err, ErrNone) {
-				err = nil
-			}
-			return e, err
-		}
-		if try == 4 || !worthAnotherLook(err) || ctx.Err() != nil {
-			return e, err
-		}
-		time.Sleep(time.Duration(1<<try) * time.Millisecond)
-		l.seen.listing = nil
+	v, err := l.checked(ctx)
+	if errors.Is(err, ErrNone) {
+		return ledger.Pos{}, nil
 	}
-}
-
-// worthAnotherLook: what a writer at work may have caused.
-func worthAnotherLook(err error) bool {
-	d, ok := errors.AsType[*DamageError](err)
-	return ok && (d.Kind == DamageMissing || d.Kind == DamageRegressed || d.Kind == DamageUnreadable) ||
-		errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrReplaced)
-}
-
-func (l *Log) lookAtHead() (ledger.Entry, error) {
-	// The mirror is read first: it never holds what the ledger has not, so a
-	// head read later can't be behind it by another's work.
-	t := l.knownTail()
-	f, err := l.look()
 	if err != nil {
-		return ledger.Entry{}, err
+		return ledger.Pos{}, err
 	}
-	defer f.close()
-	if t.id != f.id {
-		t = l.tail(f.id)
-	}
-	return l.checkHead(f, t)
-}
-
-// checkHead finds and checks the head of an opened folder.
-func (l *Log) checkHead(f *folder, t tail) (ledger.Entry, error) {
-	s, err := l.listed(f)
-	if err != nil {
-		return ledger.Entry{}, err
-	}
-	e, err := f.entry(s, s.head)
-	if err != nil {
-		return e, err
-	}
-	seals, _ := l.m.Keys()
-	if seals.Check(&e) == ledger.BadSeal {
-		return e, damage(DamageChanged, e.Rev, place(f.rev.Path(), revFile(e.Rev)), "its seal is not this machine's")
-	}
-	if err := l.checkKnown(f, s, t, seals); err != nil {
-		return e, err
-	}
-	if err := l.checkMirror(f, s, &e, t); err != nil {
-		return e, err
-	}
-	l.seen.head, l.seen.mirror = e.Pos(), t
-	return e, nil
-}
-
-// listed lists the folder, or trusts the last listing where the folders' stamps
-// and the absence of a next revision show that nothing was added.
-func (l *Log) listed(f *folder) (*listing, error) {
-	rev, pk := f.stamps()
-	s := l.seen.listing
-	if s != nil && l.seen.id == f.id && l.seen.gen == f.gen && rev.same(l.seen.rev) && (f.pack == nil && l.seen.pack.info == nil || pk.same(l.seen.pack)) {
-		if _, err := f.rev.Lstat(revFile(s.head + 1)); errors.Is(err, fs.ErrNotExist) {
-			return s, nil
-		}
-	}
-	l.seen.listing = nil
-	s, err := f.list()
-	if err != nil {
-		return nil, err
-	}
-	if s.head < 0 {
-		return nil, damage(DamageGone, 0, f.rev.Path(), "it is empty")
-	}
-	if l.seen.id != f.id {
-		l.seen = seen{id: f.id}
-	}
-	l.seen.gen, l.seen.listing, l.seen.rev, l.seen.pack = f.gen, s, rev, pk
-	return s, nil
-}
-
-func (f *folder) stamps() (rev, pk stamp) {
-	if i, err := f.rev.Info(); err == nil {
-		rev = stampOf(i)
-	}
-	if f.pack != nil {
-		if i, err := f.pack.Info(); err == nil {
-			pk = stampOf(i)
-		}
-	}
-	return rev, pk
+	v.close()
+	return v.head, nil
 }

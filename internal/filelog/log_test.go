@@ -2,142 +2,173 @@ package filelog
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
 )
 
-// testLog makes a log in a fresh project with its own state folder.
-func testLog(t testing.TB) *Log {
-	t.Helper()
-	dir := t.TempDir()
-	project := filepath.Join(dir, "project")
-	if err := os.Mkdir(project, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	m := &Machine{
-		State: []string{filepath.Join(dir, "state")}, Layer: &durable.Layer{}, Rand: rand.Reader,
-		Now: time.Now, LockWait: 5 * time.Second, Owner: "test", Tool: "test",
-	}
-	return New(m, Place{Dir: project, Name: FolderName})
-}
-
-// again opens the same ledger as a new process would.
-func (l *Log) again() *Log { return New(l.m, l.p) }
-
-func note(text string) ledger.Draft {
-	return ledger.Draft{Type: ledger.TypeRecord, At: time.Now(), Body: ledger.Body{
-		Actor:   ledger.Actor{Kind: ledger.Person, Via: ledger.ViaCLI},
-		Records: []ledger.Record{{ID: "n-1", Kind: ledger.KindNote, Text: text, Source: "test"}},
-	}}
-}
-
-func create(t testing.TB, l *Log) ledger.Pos {
-	t.Helper()
-	saved, err := l.Append(context.Background(), ledger.Pos{}, ledger.Draft{Type: ledger.TypeLedger, At: time.Now()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !saved.Protected || len(saved.Warnings) > 0 {
-		t.Fatalf("creation: %+v", saved)
-	}
-	return saved.Pos
-}
-
-func fill(t testing.TB, l *Log, n int) ledger.Pos {
-	t.Helper()
-	p, err := l.Head(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range n {
-		saved, err := l.Append(context.Background(), p, note("text"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !saved.Protected || len(saved.Warnings) > 0 {
-			t.Fatalf("save: %+v", saved)
-		}
-		p = saved.Pos
-	}
-	return p
-}
-
-func verify(t testing.TB, l *Log, want ledger.Pos) {
-	t.Helper()
-	ctx := context.Background()
-	got, err := ledger.Verify(ledger.Pos{}, l.Entries(ctx, ledger.Pos{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, err := l.Head(ctx)
-	if err != nil || got != want || head != want {
-		t.Fatalf("verified up to %v, head %v, %v; want %v", got, head, err, want)
-	}
-}
-
 func TestSaveAndReopen(t *testing.T) {
-	l := testLog(t)
-	create(t, l)
-	p := fill(t, l, 5)
+	l, p := made(t, 5)
 	verify(t, l, p)
-	verify(t, l.again(), p)
 }
 
-func TestPacking(t *testing.T) {
+// Without a ledger there is nothing to read, and nothing is made by reading.
+func TestReadingNothing(t *testing.T) {
 	l := testLog(t)
-	create(t, l)
-	p := fill(t, l, MaxLoose+10)
-	verify(t, l, p)
-	verify(t, l.again(), p)
-	if _, err := os.Stat(filepath.Join(l.Dir(), "gen/0001/pack/00000001-00001000.jsonl")); err != nil {
-		t.Fatal(err)
+	before := snapshot(t, l.p.Dir, l.m.State[0])
+	if h := head(t, l); h != (ledger.Pos{}) {
+		t.Errorf("head = %v", h)
 	}
-	p = fill(t, l.again(), PackSize)
-	verify(t, l.again(), p)
+	for range l.Entries(t.Context(), ledger.Pos{}) {
+		t.Error("an entry of nothing")
+	}
+	if _, err := l.Entry(t.Context(), 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("entry: %v", err)
+	}
+	if s, err := l.Stamps(t.Context()); err != nil || len(s) > 0 {
+		t.Errorf("stamps: %v, %v", s, err)
+	}
+	if err := l.Secure(t.Context()); !errors.Is(err, ErrNone) {
+		t.Errorf("secure: %v", err)
+	}
+	same(t, before, snapshot(t, l.p.Dir, l.m.State[0]))
 }
 
+func same(t testing.TB, before, after map[string]string) {
+	t.Helper()
+	for path, was := range before {
+		if is, there := after[path]; !there {
+			t.Errorf("%s is gone", path)
+		} else if is != was {
+			t.Errorf("%s changed", path)
+		}
+	}
+	for path := range after {
+		if _, there := before[path]; !there {
+			t.Errorf("%s is new", path)
+		}
+	}
+}
+
+// Every way of reading leaves every byte and every time as it was, and asks the
+// file layer for nothing that writes.
+func TestReadingWritesNothing(t *testing.T) {
+	l, p := made(t, 5)
+	before := snapshot(t, l.p.Dir, l.m.State[0])
+	reader := l.with(&durable.Layer{Trace: func(op durable.Op, path string) {
+		switch op {
+		case durable.OpOpen, durable.OpStat, durable.OpRead, durable.OpReadDir, durable.OpClose:
+		default:
+			t.Errorf("reading does %s on %s", op, path)
+		}
+	}})
+	ctx := t.Context()
+	verify(t, reader, p)
+	if e, err := reader.Entry(ctx, 3); err != nil || e.Rev != 3 {
+		t.Errorf("entry: %v, %v", e.Rev, err)
+	}
+	if s, err := reader.Stamps(ctx); err != nil || len(s) != 6 {
+		t.Errorf("%d stamps, %v", len(s), err)
+	}
+	if _, err := reader.Redactions(ctx); err != nil {
+		t.Error(err)
+	}
+	if d, err := reader.Describe(ctx, nil); err != nil || d.Entries != 6 || d.Err != nil {
+		t.Errorf("describe: %+v, %v", d, err)
+	}
+	if g, err := reader.Generations(ctx); err != nil || len(g) != 1 || g[0].Head != 5 {
+		t.Errorf("generations: %+v, %v", g, err)
+	}
+	for range reader.Salvage(ctx) {
+	}
+	for _, m := range reader.Mirrors(ctx, l.id()) {
+		for _, err := range reader.MirrorEntries(ctx, m) {
+			check(t, err)
+		}
+	}
+	same(t, before, snapshot(t, l.p.Dir, l.m.State[0]))
+}
+
+// A deleted folder is noticed, by the process that used it and by every other.
 func TestDeletedFolderIsNoticed(t *testing.T) {
-	l := testLog(t)
-	create(t, l)
-	fill(t, l, 3)
-	if err := os.RemoveAll(l.Dir()); err != nil {
-		t.Fatal(err)
-	}
-	for _, l := range []*Log{l, l.again()} {
-		_, err := l.Append(context.Background(), ledger.Pos{}, note("x"))
-		lost, ok := errors.AsType[*LostError](err)
-		if !ok || lost.Saves != 3 {
-			t.Fatalf("got %v", err)
-		}
+	for _, part := range []string{"", "FORMAT", "gen", "gen/0001", "gen/0001/rev"} {
+		t.Run("without "+part, func(t *testing.T) {
+			l, p := made(t, 3)
+			check(t, os.RemoveAll(l.at(part)))
+			for _, l := range []*Log{l, l.again()} {
+				for _, after := range []ledger.Pos{{}, p} {
+					err := refuses(t, l, after)
+					if lost, ok := errors.AsType[*LostError](err); ok {
+						if lost.Saves != 3 || lost.ID == "" {
+							t.Errorf("lost: %+v", lost)
+						}
+					} else {
+						wantDamage(t, err, DamageGone)
+					}
+				}
+				if _, err := l.Head(t.Context()); !Damaged(err) {
+					t.Errorf("head: %v", err)
+				}
+			}
+		})
 	}
 }
 
-func BenchmarkSave(b *testing.B) {
-	l := testLog(b)
-	p := create(b, l)
-	ctx := context.Background()
-	for b.Loop() {
-		unlock, err := l.Lock(ctx)
-		if err != nil {
-			b.Fatal(err)
+// The project's own folder is never made: a ledger of a folder that is gone
+// would be found by nobody.
+func TestProjectFolderIsNotMade(t *testing.T) {
+	l := testLog(t)
+	check(t, os.Remove(l.p.Dir))
+	if _, err := l.Append(t.Context(), ledger.Pos{}, ledger.Draft{Type: ledger.TypeLedger}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("append: %v", err)
+	}
+	if _, err := os.Lstat(l.p.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder was made: %v", err)
+	}
+}
+
+func TestEntriesBehindAPositionOfAnotherHistory(t *testing.T) {
+	l, p := made(t, 5)
+	other, q := made(t, 5)
+	_ = other
+	for _, after := range []ledger.Pos{{Rev: 2, Hash: p.Hash}, {Rev: 3, Hash: q.Hash}} {
+		var got error
+		for _, err := range l.Entries(t.Context(), after) {
+			got = err
+			break
 		}
-		if p, err = l.Head(ctx); err != nil {
-			b.Fatal(err)
+		if _, ok := errors.AsType[*ledger.ChainError](got); !ok {
+			t.Errorf("got %v", got)
 		}
-		saved, err := l.Append(ctx, p, note("text"))
-		if err != nil {
-			b.Fatal(err)
+		if _, ok := errors.AsType[*DamageError](got); ok {
+			t.Errorf("a caller's wrong position counts as damage: %v", got)
 		}
-		p = saved.Pos
-		if err := unlock(); err != nil {
-			b.Fatal(err)
-		}
+	}
+	verify(t, l, p)
+}
+
+func TestLock(t *testing.T) {
+	l, p := made(t, 1)
+	unlock, err := l.Lock(t.Context())
+	check(t, err)
+	_, err = l.again().Lock(t.Context())
+	busy := want[*durable.BusyError](t, err)
+	if busy.Holder != "test" {
+		t.Errorf("holder %q", busy.Holder)
+	}
+	add(t, l, p, note("under the lock"))
+	check(t, unlock())
+	check(t, unlock()) // twice is harmless
+	if n := l.locked.Load(); n != 0 {
+		t.Errorf("%d locks counted", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Lock(ctx); err == nil {
+		t.Error("a cancelled wait got the lock")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"holdfast/internal/ledger"
 )
@@ -14,15 +15,18 @@ import (
 // yields nothing.
 func (l *Log) Salvage(ctx context.Context) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
-		best := prefix(l.intact(ctx))
+		best, most := l.intact(ctx), 0
+		for range best {
+			most++
+		}
 		for _, id := range l.salvageIDs() {
 			for _, root := range l.m.State {
-				if got := chain(mirrorEntries(l.m, root, id)); len(got) > len(best) {
-					best = got
+				if chain := l.mirrorChain(ctx, root, id); len(chain) > most {
+					best, most = l.along(ctx, root, id, chain), len(chain)
 				}
 			}
 		}
-		for _, e := range best {
+		for e := range best {
 			if ctx.Err() != nil || !yield(e, nil) {
 				return
 			}
@@ -32,11 +36,13 @@ func (l *Log) Salvage(ctx context.Context) iter.Seq2[ledger.Entry, error] {
 
 // salvageIDs are the ids that the ledger at this place is known by here.
 func (l *Log) salvageIDs() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var ids []string
 	if n, ok := l.noted(); ok {
 		ids = append(ids, n.Ledger)
 	}
-	if id := l.ID(); id != "" && (len(ids) == 0 || ids[0] != id) {
+	if id := l.seen.id; id != "" && !slices.Contains(ids, id) {
 		ids = append(ids, id)
 	}
 	return ids
@@ -44,87 +50,87 @@ func (l *Log) salvageIDs() []string {
 
 // intact reads revisions and packs in order until something is wrong. Only a
 // ledger of this machine is read.
-func (l *Log) intact(ctx context.Context) iter.Seq2[ledger.Entry, error] {
-	return func(yield func(ledger.Entry, error) bool) {
-		f, err := l.look()
-		if err != nil {
+func (l *Log) intact(ctx context.Context) iter.Seq[ledger.Entry] {
+	return func(yield func(ledger.Entry) bool) {
+		v := l.suspect(ctx)
+		if v == nil {
 			return
 		}
-		defer f.close()
-		first, err := f.entry(&listing{}, 0)
-		seals, _ := l.m.Keys()
-		n, noted := l.noted()
-		if err != nil || seals.Check(&first) != ledger.SealedHere && !(noted && n.Ledger == f.id) {
-			return
-		}
-		s, _ := f.list() // what is listed before the gap serves
-		if s == nil {
-			return
-		}
-		for rev := int64(0); ; rev++ {
-			e, err := f.entry(s, rev)
-			if err != nil || ctx.Err() != nil || !yield(e, nil) {
-				return
+		defer v.close()
+		p, c := ledger.Pos{}, ledger.Checker{}
+		_, _ = v.walk(ctx, 0, func(e ledger.Entry) error { // it ends where something is wrong
+			if err := c.Add(p, &e); err != nil {
+				return err
 			}
-		}
+			if v.seals.Check(&e) == ledger.BadSeal || !yield(e) {
+				return errStop
+			}
+			p = e.Pos()
+			return nil
+		})
 	}
 }
 
-// prefix collects entries while they follow one another.
-func prefix(entries iter.Seq2[ledger.Entry, error]) []ledger.Entry {
-	var out []ledger.Entry
-	p := ledger.Pos{}
-	c := ledger.Checker{}
-	for e, err := range entries {
-		if err != nil || c.Add(p, &e) != nil {
-			break
-		}
-		p = e.Pos()
-		out = append(out, e)
+// suspect is a view of a ledger that is this machine's but for its damage.
+func (l *Log) suspect(ctx context.Context) *view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, err := l.view()
+	if err != nil {
+		return nil
 	}
-	return out
+	if !slices.Contains(l.m.Adopted, v.f.id) {
+		err = l.prove(ctx, v)
+	}
+	if d, ok := errors.AsType[*DamageError](err); err == nil || ok && d.Kind == DamageRegressed {
+		return v
+	}
+	v.close()
+	return nil
 }
 
-// chain follows the entries of a mirror, which may hold several chains, back
-// from its last line to revision 0.
-func chain(entries iter.Seq2[ledger.Entry, error]) []ledger.Entry {
-	byHash := map[string]ledger.Entry{}
+// mirrorChain follows the entries of a mirror, which may hold several chains,
+// back from its last line to revision 0, and gives their hashes in order.
+func (l *Log) mirrorChain(ctx context.Context, root, id string) []string {
+	type link struct {
+		prev string
+		rev  int64
+	}
+	links := map[string]link{}
 	last := ""
-	for e, err := range entries {
+	for e, err := range l.entriesOf(ctx, root, id) {
 		if err != nil {
 			break
 		}
-		if e.CheckBody() {
-			byHash[e.Hash], last = e, e.Hash
-		}
+		links[e.Hash], last = link{e.Prev, e.Rev}, e.Hash
 	}
-	var out []ledger.Entry
+	var chain []string
 	for h := last; h != ""; {
-		e, ok := byHash[h]
-		if !ok {
+		at, ok := links[h]
+		if !ok || at.prev == "" && at.rev != 0 || at.prev != "" && links[at.prev].rev != at.rev-1 {
 			return nil
 		}
-		out = append(out, e)
-		h = e.Prev
+		chain = append(chain, h)
+		h = at.prev
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out
+	slices.Reverse(chain)
+	return chain
 }
 
-// Damaged reports whether err says that a ledger of this machine is damaged or
-// lost, so that Salvage may have something to show.
-func Damaged(err error) bool {
-	if _, ok := errors.AsType[*DamageError](err); ok {
-		return true
+// along yields the entries of a mirror that make the chain.
+func (l *Log) along(ctx context.Context, root, id string, chain []string) iter.Seq[ledger.Entry] {
+	return func(yield func(ledger.Entry) bool) {
+		for e, err := range l.entriesOf(ctx, root, id) {
+			if err != nil || len(chain) == 0 {
+				return
+			}
+			if e.Hash != chain[0] {
+				continue
+			}
+			if !yield(e) {
+				return
+			}
+			chain = chain[1:]
+		}
 	}
-	if _, ok := errors.AsType[*LostError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*ledger.EntryError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*ledger.ChainError](err)
-	return ok
 }

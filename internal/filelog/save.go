@@ -2,12 +2,10 @@ package filelog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
@@ -19,69 +17,89 @@ func (l *Log) Append(ctx context.Context, after ledger.Pos, draft ledger.Draft) 
 	if err := ctx.Err(); err != nil {
 		return ledger.Saved{}, fmt.Errorf("append: %w", err)
 	}
-	ctx = context.WithoutCancel(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if after.Hash == "" {
 		return l.create(ctx, draft)
 	}
-	f, s, err := l.prepare(after)
+	v, err := l.ready(ctx, after)
 	if err != nil {
 		return ledger.Saved{}, err
 	}
-	defer f.close()
-	return l.save(ctx, f, s, after, draft)
+	defer v.close()
+	return l.save(context.WithoutCancel(ctx), v, draft)
 }
 
-// prepare opens the folder and checks that after is its head and that nothing
-// forbids a save.
-func (l *Log) prepare(after ledger.Pos) (*folder, *listing, error) {
-	t := l.knownTail()
-	f, err := l.look()
-	if err != nil {
-		return nil, nil, err
+// ready is a view in which after is the head and nothing forbids a save.
+func (l *Log) ready(ctx context.Context, after ledger.Pos) (*view, error) {
+	var v *view
+	err := l.patiently(ctx, func() (err error) {
+		if v, err = l.view(); err != nil {
+			return err
+		}
+		if err = l.checkReady(ctx, v, after); err != nil {
+			v.close()
+		}
+		return err
+	})
+	if errors.Is(err, ErrNone) {
+		err = &ledger.ConflictError{}
 	}
-	s, err := l.checkBeforeSave(f, t, after)
-	if err != nil {
-		f.close()
-		return nil, nil, err
-	}
-	return f, s, nil
+	return v, err
 }
 
-func (l *Log) checkBeforeSave(f *folder, t tail, after ledger.Pos) (*listing, error) {
-	if t.id != f.id {
-		t = l.tail(f.id)
-	}
-	s, err := l.listed(f)
-	if err != nil {
-		return nil, err
-	}
+func (l *Log) checkReady(ctx context.Context, v *view, after ledger.Pos) error {
 	// What Head checked a moment ago, under the same stamps, holds.
-	if l.seen.head != after || s.head != after.Rev || !t.stamp.same(l.seen.mirror.stamp) {
-		e, err := l.checkHead(f, t)
-		if err != nil {
-			return nil, err
+	if v.d == nil && l.unchanged(v, after) {
+		v.head = after
+	} else if err := l.checkHead(ctx, v); err != nil {
+		return err
+	}
+	if v.head != after {
+		return &ledger.ConflictError{Head: v.head}
+	}
+	if l.seen.newer {
+		return &NewerError{Path: place(v.f.rev.Path(), revFile(after.Rev)), Rev: after.Rev}
+	}
+	for _, s := range v.st {
+		if s.dir == nil {
+			continue
 		}
-		if e.Pos() != after {
-			return nil, &ledger.ConflictError{Head: e.Pos()}
-		}
-		if e.Newer {
-			return nil, &NewerError{Path: place(f.rev.Path(), revFile(e.Rev)), Rev: e.Rev}
+		if err := l.damageIn(s.dir); err != nil {
+			return err
 		}
 	}
-	if err := l.checkDamage(f.id); err != nil {
-		return nil, err
+	if err := v.f.checkSealed(); err != nil {
+		return err
 	}
-	if err := f.checkSealed(); err != nil {
-		return nil, err
+	if l.seen.becomes != "" {
+		return l.finishAdoption(v)
 	}
-	if err := l.ensureNote(f); err != nil {
-		if _, copied := errors.AsType[*CopyError](err); copied {
-			return nil, err
-		} // a note that can't be written makes the save unprotected, see extendMirror
+	err := l.ensureNote(v)
+	if _, copied := errors.AsType[*CopyError](err); copied {
+		return err
 	}
-	return s, nil
+	if err != nil { // it stops nothing: the save itself is safe
+		v.notice = append(v.notice, "not noted: "+err.Error())
+	}
+	return nil
+}
+
+// unchanged: the head that was checked last is after, and neither the folders
+// nor the mirrors changed since.
+func (l *Log) unchanged(v *view, after ledger.Pos) bool {
+	if !v.trusted || l.seen.head != after || l.seen.headGen != v.f.gen || v.s.head != after.Rev || l.seen.known == 0 {
+		return false
+	}
+	if stamp := v.headStamp(); stamp != l.seen.headStamp || stamp == (Stamp{}) {
+		return false
+	}
+	for _, s := range v.st {
+		if s.tail.last.Hash != "" && l.seen.tails[s.root] != s.tail {
+			return false
+		}
+	}
+	return true
 }
 
 // checkSealed refuses a generation that a recovery sealed.
@@ -93,12 +111,15 @@ func (f *folder) checkSealed() error {
 	if err != nil {
 		return fmt.Errorf("look for a seal: %w", err)
 	}
-	return damage(DamageIncomplete, -1, place(f.genDir.Path(), sealedName), "a recovery was begun and not finished")
+	return damage(DamageIncomplete, -1, place(f.genDir.Path(), sealedName), "a recovery was begun and not finished").may(briefly)
 }
 
 // sealer gives the key to seal with. Only drafts that take something away need
-// it; others are saved unsealed where no key can be had.
-func (l *Log) sealer(d *ledger.Draft) (ledger.Sealer, error) {
+// it; others are saved unsealed, with a notice, where no key can be had.
+func (l *Log) sealer(v *view, d *ledger.Draft) (ledger.Sealer, error) {
+	if k := v.st.sealKey(); k != nil {
+		return k, nil
+	}
 	k, err := l.m.makeKey()
 	if err == nil {
 		return k, nil
@@ -107,11 +128,12 @@ func (l *Log) sealer(d *ledger.Draft) (ledger.Sealer, error) {
 	if h.TakesAway() {
 		return nil, &UnsealedError{Err: err}
 	}
+	v.notice = append(v.notice, "not sealed: "+err.Error())
 	return nil, nil
 }
 
-func (l *Log) encode(after ledger.Pos, draft ledger.Draft) (ledger.Entry, error) {
-	sealer, err := l.sealer(&draft)
+func (l *Log) encode(v *view, draft ledger.Draft) (ledger.Entry, error) {
+	sealer, err := l.sealer(v, &draft)
 	if err != nil {
 		return ledger.Entry{}, err
 	}
@@ -119,54 +141,67 @@ func (l *Log) encode(after ledger.Pos, draft ledger.Draft) (ledger.Entry, error)
 	if _, err := io.ReadFull(l.m.Rand, salt); err != nil {
 		return ledger.Entry{}, fmt.Errorf("make salt: %w", err)
 	}
-	return ledger.Encode(after, draft, salt, sealer)
+	return ledger.Encode(v.head, draft, salt, sealer)
 }
 
-// save publishes the entry behind after, which is the head, and mirrors it.
-func (l *Log) save(ctx context.Context, f *folder, s *listing, after ledger.Pos, draft ledger.Draft) (ledger.Saved, error) {
-	e, err := l.encode(after, draft)
+// save publishes the entry behind the view's head, mirrors it, and packs when it
+// is time.
+func (l *Log) save(ctx context.Context, v *view, draft ledger.Draft) (ledger.Saved, error) {
+	e, saved, err := l.commit(ctx, v, draft)
 	if err != nil {
-		return ledger.Saved{}, err
+		return saved, err
 	}
-	pub, err := l.publish(f, &e)
+	return l.protect(ctx, v, &e, saved), nil
+}
+
+// protect does what follows a save that stands: whatever fails is a warning.
+func (l *Log) protect(ctx context.Context, v *view, e *ledger.Entry, saved ledger.Saved) ledger.Saved {
+	if err := l.extendMirror(ctx, v, e); err != nil {
+		v.notice = append(v.notice, "not protected: "+err.Error())
+	} else {
+		saved.Protected = true
+	}
+	if v.packDue() {
+		if err := l.packOldest(ctx, v); err != nil {
+			v.notice = append(v.notice, err.Error())
+			l.noteFound(v, err)
+		}
+	}
+	saved.Warnings = append(saved.Warnings, v.notice...)
+	return saved
+}
+
+// commit publishes the entry: when it returns nil the save stands.
+func (l *Log) commit(ctx context.Context, v *view, draft ledger.Draft) (ledger.Entry, ledger.Saved, error) {
+	e, err := l.encode(v, draft)
 	if err != nil {
-		return ledger.Saved{}, err
+		return e, ledger.Saved{}, err
 	}
-	if err := f.confirm(&e, pub); err != nil {
-		return ledger.Saved{}, err
+	pub, err := l.publish(ctx, v, &e)
+	if err == nil {
+		err = l.confirm(ctx, v, &e, pub)
+	}
+	if err != nil {
+		l.seen.listing = nil
+		return e, ledger.Saved{}, err
 	}
 	saved := ledger.Saved{Pos: e.Pos(), At: e.At}
 	for _, w := range pub.Warnings {
 		saved.Warnings = append(saved.Warnings, w.Error())
 	}
-	l.published(f, s, &e)
-	if err := l.extendMirror(ctx, f, s, &e); err != nil {
-		saved.Warnings = append(saved.Warnings, "not protected: "+err.Error())
-	} else {
-		saved.Protected = true
-	}
-	if len(s.loose) > MaxLoose {
-		if err := l.packOldest(f, s); err != nil {
-			saved.Warnings = append(saved.Warnings, err.Error())
-		}
-	}
-	return saved, nil
+	l.published(v, &e)
+	return e, saved, nil
 }
 
-func (l *Log) publish(f *folder, e *ledger.Entry) (durable.Published, error) {
-	tmp, err := f.genDir.MakeSub(tmpName, folderMode)
+func (l *Log) publish(ctx context.Context, v *view, e *ledger.Entry) (durable.Published, error) {
+	tmp, err := v.f.tmp()
 	if err != nil {
-		return durable.Published{}, fmt.Errorf("open temporary folder: %w", err)
+		return durable.Published{}, err
 	}
 	defer tmp.Close()
-	pub, err := f.rev.Publish(tmp, revFile(e.Rev), e.Raw, sealedMode)
+	pub, err := v.f.rev.Publish(tmp, revFile(e.Rev), e.Raw, sealedMode)
 	if errors.Is(err, durable.ErrExists) {
-		l.seen.listing = nil
-		head, herr := l.lookAtHead()
-		if herr != nil {
-			return pub, fmt.Errorf("look at who was first: %w", herr)
-		}
-		return pub, &ledger.ConflictError{Head: head.Pos()}
+		return pub, l.lost(ctx)
 	}
 	if unknown, ok := errors.AsType[*durable.UnknownOutcomeError](err); ok {
 		return pub, &ledger.UnknownOutcomeError{Rev: e.Rev, Err: unknown.Err}
@@ -177,89 +212,34 @@ func (l *Log) publish(f *folder, e *ledger.Entry) (durable.Published, error) {
 	return pub, nil
 }
 
+// lost: somebody else's entry stands where ours wanted to be. The conflict
+// carries the head as it is by now.
+func (l *Log) lost(ctx context.Context) error {
+	l.seen.listing = nil
+	v, err := l.checked(ctx)
+	if err != nil {
+		return fmt.Errorf("look at who was first: %w", err)
+	}
+	v.close()
+	return &ledger.ConflictError{Head: v.head}
+}
+
 // published notes our own addition, so that the next look need not list.
-func (l *Log) published(f *folder, s *listing, e *ledger.Entry) {
-	s.loose = append(s.loose, e.Rev)
-	s.head = e.Rev
-	l.seen.rev, l.seen.pack = f.stamps()
-	l.seen.head = e.Pos()
+func (l *Log) published(v *view, e *ledger.Entry) {
+	v.s.head, v.head = e.Rev, e.Pos()
+	l.seen.head, l.seen.headGen, l.seen.headStamp, l.seen.newer = e.Pos(), v.f.gen, v.headStamp(), false
+	l.seen.listing = nil
+	if rev, pk, err := v.f.stamps(); err == nil {
+		s := v.s
+		l.seen.listing, l.seen.gen, l.seen.rev, l.seen.pack = &s, v.f.gen, rev, pk
+	}
 }
 
-// confirm checks, after the link, that the save went where readers look: the
-// folders are still the ones that were opened, no pack covers the revision, and
-// no recovery sealed the generation meanwhile.
-func (f *folder) confirm(e *ledger.Entry, pub durable.Published) error {
-	name := revFile(e.Rev)
-	if f.top.Same() != nil || f.rev.Same() != nil {
-		return f.withdraw(e.Rev, pub, &ReplacedError{Path: f.top.Path()})
-	}
-	info, err := f.rev.Lstat(name)
-	if err != nil || pub.Info != nil && !os.SameFile(info, pub.Info) {
-		return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: damage(DamageChanged, e.Rev, place(f.rev.Path(), name), "it is not the file that was published")}
-	}
-	if err := f.reopenPacks(); err != nil {
-		return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: err}
-	}
-	if f.pack != nil {
-		first := (e.Rev-1)/PackSize*PackSize + 1
-		if _, err := f.pack.Lstat(packFile(first, first+PackSize-1)); err == nil && e.Rev > 0 {
-			return f.withdraw(e.Rev, pub, &ledger.ConflictError{})
+// noteFound notes damage that was found by the way.
+func (l *Log) noteFound(v *view, err error) {
+	if d, ok := errors.AsType[*DamageError](err); ok {
+		if err := l.NoteDamage(v.f.id, d, l.m.Now()); err != nil {
+			v.notice = append(v.notice, err.Error())
 		}
 	}
-	return f.confirmUnsealed(e, pub)
 }
-
-func (f *folder) confirmUnsealed(e *ledger.Entry, pub durable.Published) error {
-	sealed := f.checkSealed() != nil
-	gens, err := f.top.Sub(genName)
-	if err != nil {
-		return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: err}
-	}
-	defer gens.Close()
-	highest, err := highestGeneration(gens)
-	if err != nil {
-		return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: err}
-	}
-	if !sealed && highest == f.gen {
-		return nil
-	}
-	seal := f.sealingRevision(e.Rev)
-	switch {
-	case seal > e.Rev: // the seal's revision contains the save
-		return nil
-	case seal >= 0:
-		return f.withdraw(e.Rev, pub, &ReplacedError{Path: f.top.Path()})
-	}
-	return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: &ReplacedError{Path: f.top.Path()}}
-}
-
-// sealingRevision finds the generation's entry of type sealed, looking from the
-// end to a little below rev; -1 when there is none.
-func (f *folder) sealingRevision(rev int64) int64 {
-	s, _ := f.list()
-	if s == nil {
-		return -1
-	}
-	for r := s.head; r >= 0 && r >= rev-1; r-- {
-		if e, err := f.entry(s, r); err == nil && e.Type == ledger.TypeSealed {
-			return r
-		}
-	}
-	return -1
-}
-
-// withdraw takes back a revision that nobody may rely on yet and gives why. If
-// it can't be taken back the outcome is unknown.
-func (f *folder) withdraw(rev int64, pub durable.Published, why error) error {
-	if err := f.rev.Withdraw(revFile(rev), pub.Info); err != nil {
-		return &ledger.UnknownOutcomeError{Rev: rev, Err: errors.Join(why, err)}
-	}
-	return why
-}
-
-func encodeJSON(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	return append(b, '\n'), err
-}
-
-func decodeJSON(b []byte, v any) error { return json.Unmarshal(b, v) }

@@ -1,0 +1,183 @@
+package filelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"holdfast/internal/durable"
+	"holdfast/internal/ledger"
+)
+
+// Stamps gives the stamps of all packs and loose revisions of the current
+// generation, by their paths relative to it, with the generation's own folder
+// as the first element. It opens and writes nothing.
+func (l *Log) Stamps(ctx context.Context) (map[string]Stamp, error) {
+	l.mu.Lock()
+	v, err := l.legible(ctx)
+	l.mu.Unlock()
+	if errors.Is(err, ErrNone) {
+		return map[string]Stamp{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	gen := genFolder(v.f.gen)
+	out := make(map[string]Stamp, v.s.loose()+v.s.packed/PackSize+1)
+	if v.f.pack != nil {
+		for rev := int64(1); rev <= v.s.packed; rev += PackSize {
+			if err := stampInto(out, v.f.pack, path.Join(gen, packName), packOf(rev).name()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(0)); err != nil {
+		return nil, err
+	}
+	for rev := v.s.packed + 1; rev <= v.s.head; rev++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(rev)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// stampInto leaves out what is gone, packed meanwhile perhaps, and what still
+// has its temporary name: its stamp will change.
+func stampInto(out map[string]Stamp, d *durable.Dir, folder, name string) error {
+	info, err := d.Lstat(name)
+	if notThere(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", name, err)
+	}
+	if links(info) == 1 {
+		out[folder+"/"+name] = stampOf(info)
+	}
+	return nil
+}
+
+// Change is a file whose stamp is not what it was.
+type Change struct {
+	Name string // as Stamps gives it
+	Gone bool
+}
+
+// ChangedStamps lists what in old is otherwise or gone in now, in order. What
+// saving and packing do is no change: new files, and loose revisions that a pack
+// covers by now. Stamps of another generation are not compared.
+func ChangedStamps(old, now map[string]Stamp) []Change {
+	var out []Change
+	gen := generationOf(now)
+	for name, was := range old {
+		is, there := now[name]
+		g, _, _ := strings.Cut(name, "/")
+		switch {
+		case there && is == was, gen != "" && g != gen:
+		case there:
+			out = append(out, Change{Name: name})
+		case !packedIn(now, name):
+			out = append(out, Change{Name: name, Gone: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func packedIn(now map[string]Stamp, name string) bool {
+	rev, ok := parseRev(path.Base(name))
+	if !ok || rev == 0 {
+		return false
+	}
+	_, packed := now[path.Join(path.Dir(path.Dir(name)), packName, packOf(rev).name())]
+	return packed
+}
+
+// generationOf is the generation that stamps are of.
+func generationOf(stamps map[string]Stamp) string {
+	for name := range stamps {
+		gen, _, _ := strings.Cut(name, "/")
+		return gen
+	}
+	return ""
+}
+
+// CheckChanged reads what changed stamps point at: a backup program or a change
+// of mode touches a file without harm. It returns nil if every file still holds
+// what the chain asks for, else the first damage.
+func (l *Log) CheckChanged(ctx context.Context, changes []Change) error {
+	l.mu.Lock()
+	v, err := l.legible(ctx)
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	for _, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := v.checkNamed(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *view) checkNamed(c Change) error {
+	name := path.Base(c.Name)
+	if gen, _, _ := strings.Cut(c.Name, "/"); gen != genFolder(v.f.gen) {
+		return nil // of a generation that was replaced
+	}
+	if rev, ok := parseRev(name); ok {
+		_, err := v.inChain(rev)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = damage(DamageMissing, rev, v.pathOf(rev), "the revision is missing")
+		}
+		return err
+	}
+	p, ok := parsePack(name)
+	if !ok {
+		return nil
+	}
+	if !v.s.isPacked(p.to) {
+		return damage(DamageMissing, p.from, place(v.f.genDir.Path(), packName, name), "the pack is missing")
+	}
+	return v.checkPackInChain(p)
+}
+
+// checkPackInChain checks a whole pack, and both its ends.
+func (v *view) checkPackInChain(p pack) error {
+	before, err := v.entry(p.from - 1)
+	if err != nil {
+		return err
+	}
+	prev := before.Hash
+	err = v.f.walkPack(p, p.from, func(e ledger.Entry) error {
+		if e.Prev != prev || v.seals.Check(&e) == ledger.BadSeal {
+			return damage(DamageChanged, e.Rev, v.pathOf(e.Rev), "it doesn't follow the entry before it, or its seal is another")
+		}
+		prev = e.Hash
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.to == v.s.head {
+		return nil
+	}
+	next, err := v.entry(p.to + 1)
+	if err == nil && next.Prev != prev {
+		err = damage(DamageChanged, p.to, v.pathOf(p.to), "the entry after it doesn't follow it")
+	}
+	return err
+}
