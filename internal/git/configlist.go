@@ -42,10 +42,24 @@ func (r *Repo) noFilters(ctx context.Context) ([]setting, error) {
 	var settings []setting
 	seen := map[string]bool{}
 	proven := false
+	// The listing tells init.defaultBranch by the way: who needs it meanwhile
+	// waits for it and saves a run of git.
+	initial := ""
+	if r.initial != nil && r.initial.TryLock() {
+		defer r.initial.Unlock()
+		defer func() {
+			if proven && !r.initial.asked {
+				r.initial.name, r.initial.asked = initial, true
+			}
+		}()
+	}
 	c := call{args: []string{"config", "--list", "-z", "--includes"}, settings: []setting{{proof, "1"}}}
 	err := r.records(ctx, c, 0, func(rec string) error {
-		key, _ := parseConfigEntry(rec)
+		key, value := parseConfigEntry(rec)
 		proven = proven || key == proof
+		if key == "init.defaultbranch" {
+			initial = value
+		}
 		name, ok := filterName(key)
 		if !ok || seen[name] {
 			return nil
