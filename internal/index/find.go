@@ -200,8 +200,8 @@ func (s *standing) list(c counted, q *ledger.Query, n int) (out []row, err error
 	args := []any{s.sid, c.state, c.kind, limit}
 	switch {
 	case q.Since != "" && c.state == stateFinished && n <= few:
-		stmt = "SELECT id, vn, doubt FROM current INDEXED BY current_at WHERE sid = ? AND state = 1 AND kind = ? AND at >= ?"
-		args = []any{s.sid, c.kind, q.Since}
+		stmt = "SELECT id, vn, doubt FROM current INDEXED BY current_at WHERE sid = ? AND state = 1 AND kind = ? AND at >= ? ORDER BY doubt, vn DESC LIMIT ?"
+		args = []any{s.sid, c.kind, q.Since, limit}
 	case q.Since != "":
 		stmt = "SELECT id, vn, doubt FROM current WHERE sid = ? AND state = ? AND kind = ? AND at >= ? ORDER BY doubt, vn DESC LIMIT ?"
 		args = []any{s.sid, c.state, c.kind, q.Since, limit}
