@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// cursor is where a search goes on. It names the matches that were given, so
-// that none comes twice and none is passed over while others write: the ranks
-// may change, the numbers of the texts don't.
+// cursor is where a search goes on. A text's number and rank never change, so
+// while others write no match comes twice.
 type cursor struct {
-	top    int64   // only texts up to this number
-	before int     // matches above it
-	seen   []int64 // of those up to it, given already; ascending
+	top, low int64 // only texts numbered so
+	before   int64 // matches above top
+	rank     int64 // only those behind this rank and number
+	vn       int64 // 0: from the first
 }
 
 // purpose names what a cursor belongs to.
@@ -24,12 +24,9 @@ func (q *SearchQuery) purpose() []byte {
 }
 
 func (c *cursor) encode(q *SearchQuery) string {
-	b := binary.AppendUvarint(q.purpose(), uint64(c.top))
-	b = binary.AppendUvarint(b, uint64(c.before))
-	last := int64(0)
-	for _, n := range c.seen {
-		b = binary.AppendUvarint(b, uint64(n-last))
-		last = n
+	b := q.purpose()
+	for _, n := range []int64{c.top, c.low, c.before, c.rank, c.vn} {
+		b = binary.AppendUvarint(b, uint64(n))
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
 }
@@ -41,32 +38,23 @@ func readCursor(s string, q *SearchQuery, top int64) (cursor, error) {
 	if s == "" {
 		return c, nil
 	}
-	if len(s) > 16<<10 {
-		return c, ErrCursor
-	}
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	p := q.purpose()
 	if err != nil || len(b) < len(p) || !slices.Equal(b[:len(p)], p) {
 		return c, ErrCursor
 	}
-	var ns []int64
-	for b = b[len(p):]; len(b) > 0; {
-		n, size := binary.Uvarint(b)
-		if size <= 0 || n > uint64(top) {
+	b = b[len(p):]
+	for _, n := range []*int64{&c.top, &c.low, &c.before, &c.rank, &c.vn} {
+		u, size := binary.Uvarint(b)
+		if size <= 0 || u > maxNumber {
 			return c, ErrCursor
 		}
-		b, ns = b[size:], append(ns, int64(n))
+		*n, b = int64(u), b[size:]
 	}
-	if len(ns) < 2 {
+	if len(b) > 0 || c.top > top || c.low > c.top {
 		return c, ErrCursor
-	}
-	c.top, c.before = ns[0], int(ns[1])
-	last := int64(0)
-	for _, n := range ns[2:] {
-		if last += n; last > c.top {
-			return c, ErrCursor
-		}
-		c.seen = append(c.seen, last)
 	}
 	return c, nil
 }
+
+const maxNumber = 1 << 53

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -25,12 +24,12 @@ func (e *RegressedError) Error() string {
 	return fmt.Sprintf("the index has revision %d, which the ledger has not or has otherwise", e.Base.Rev)
 }
 
-// DamagedError: the file was found damaged, or gone, while it was read. By the
-// time the error arrives there is an empty one in its place: Follow, and ask
-// again.
+// DamagedError: the file was found damaged, made anew by another process, or
+// locked for long. By the time the error arrives the index is one that Follow
+// can bring up to date: do that, and ask again with a new View.
 type DamagedError struct{ Err error }
 
-func (e *DamagedError) Error() string { return "the index was damaged: " + e.Err.Error() }
+func (e *DamagedError) Error() string { return "the index can't answer: " + e.Err.Error() }
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Within this package.
@@ -41,14 +40,17 @@ var (
 
 // SQLite's primary result codes, see https://sqlite.org/rescode.html.
 const (
-	codeError    = 1
-	codeBusy     = 5
-	codeLocked   = 6
-	codeReadOnly = 8
-	codeCorrupt  = 11
-	codeCantOpen = 14
-	codeFormat   = 24
-	codeNotADB   = 26
+	codeError      = 1
+	codeBusy       = 5
+	codeLocked     = 6
+	codeNoMem      = 7
+	codeIOErr      = 10
+	codeCorrupt    = 11
+	codeTooBig     = 18
+	codeConstraint = 19
+	codeMismatch   = 20
+	codeFormat     = 24
+	codeNotADB     = 26
 )
 
 func code(err error) int {
@@ -61,11 +63,12 @@ func code(err error) int {
 // busy: another process is writing the file.
 func busy(err error) bool { c := code(err); return c == codeBusy || c == codeLocked }
 
-// damaged: the file is not what this package wrote. A missing table or column
-// is codeError, which nothing else here can cause.
+// damaged: the file is not what this package wrote, or can't be read. Of what is
+// there an absurd size, a missing table and a row that is there twice come from
+// damage alone.
 func damaged(err error) bool {
 	switch code(err) {
-	case codeError, codeCorrupt, codeFormat, codeNotADB:
+	case codeError, codeNoMem, codeIOErr, codeCorrupt, codeTooBig, codeConstraint, codeMismatch, codeFormat, codeNotADB:
 		return true
 	}
 	return errors.Is(err, errMoved) || errors.Is(err, errContent)
@@ -73,7 +76,3 @@ func damaged(err error) bool {
 
 // errContent: a row holds what this package never writes.
 var errContent = errors.New("the index holds something it can't")
-
-// failedWrite: whatever else keeps a write from being done, such as a full
-// disk. The cache is left as it is and read on.
-func failedWrite(ctx context.Context, err error) bool { return code(err) != 0 && ctx.Err() == nil }

@@ -22,3 +22,11 @@ func (x *Index) Exec(q string) error {
 	defer x.mu.Unlock()
 	return x.d.script(q)
 }
+
+// Pragma reads a setting of the connection.
+func (x *Index) Pragma(name string) (value string, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	_, err = x.d.one("PRAGMA "+name, nil, &value)
+	return value, err
+}

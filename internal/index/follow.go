@@ -116,10 +116,10 @@ func (f *follower) turn(ctx context.Context, err *error) bool {
 			return false
 		case b.pos != last:
 			last, waits = b.pos, 0
-		case !b.filling && waits >= patience:
+		case b.vn >= 0 && !b.filling && waits >= patience:
 			*err = nil
 			return true
-		case waits >= patienceFilling:
+		case waits >= patienceFilling || b.vn < 0:
 			f.x.mu.Lock()
 			defer f.x.mu.Unlock()
 			*err = f.x.leave(ctx, max(f.x.level+1, levelTemp))
@@ -137,8 +137,8 @@ func (x *Index) free() (*base, bool, error) {
 		return nil, false, werr
 	}
 	b, err := x.readBase()
-	if busy(err) {
-		b, err = &base{}, nil
+	if busy(err) { // and not to be read either, after a long wait
+		b, err = &base{vn: -1}, nil
 	}
 	return b, werr == nil, err
 }

@@ -1,64 +1,99 @@
 package index
 
-const hitColumns = "fts.rowid, v.id, v.rev, v.kind, v.place, r.id, r.rev, r.place, c.vn, c.rev, c.content, c.state, c.kind, c.doubt"
+import (
+	"encoding/json"
+
+	"holdfast/internal/ledger"
+)
 
 // inFile looks through the file's texts, newest first, until there are enough.
 func (s *searcher) inFile() error {
-	if len(s.hits) >= RankedWithin || s.v.seen.filling {
+	if s.cut || s.v.seen.filling {
 		return nil
 	}
 	left := examined
-	stmt := ` FROM fts LEFT JOIN versions v ON v.vn = fts.rowid LEFT JOIN receipts r ON r.vn = fts.rowid
-		LEFT JOIN current c ON c.sid = ? AND c.id = v.id WHERE fts.rowid <= ?`
-	args := []any{s.st.sid, s.cur.top}
-	rank := "0.0"
+	stmt := "SELECT " + hitColumns + hitTables + " WHERE fts.rowid <= ? AND fts.rowid >= ?"
+	args := []any{s.st.sid, s.cur.top, s.cur.low}
 	if len(s.ps) > 0 {
 		stmt += " AND fts MATCH ?"
 		args = append(args, match(s.ps))
-		if ranks(s.ps) {
-			rank = "bm25(fts, 4.0, 2.0, 1.0)"
-		}
 	}
 	err := s.v.x.d.each(func(scan func(...any) error) error {
-		h, err := s.scan(scan)
+		h, d, err := s.scan(scan)
 		if err != nil || h.rev > s.v.upTo {
 			return err
 		}
-		enough, err := s.consider(h)
+		enough, err := s.consider(h, d)
 		if left--; err == nil && (enough || left == 0) {
 			s.cut = true
 			err = errEnough
 		}
 		return err
-	}, "SELECT "+hitColumns+", "+rank+stmt+" ORDER BY fts.rowid DESC", args...)
+	}, stmt+" ORDER BY fts.rowid DESC", args...)
 	return ignore(err, errEnough)
 }
 
-func (s *searcher) scan(scan func(...any) error) (hit, error) {
+// A text is a version's or a receipt's. Whether it is the one that its record
+// shows now is looked up by its own number: those stand side by side.
+const (
+	hitColumns = "fts.rowid, v.vn IS NULL, ifnull(v.id, r.id), ifnull(v.rev, r.rev), ifnull(v.kind, ''), ifnull(v.place, r.place), ifnull(t.rec, r.rec), ifnull(c.state, -1)"
+	hitTables  = ` FROM fts LEFT JOIN versions v ON v.vn = fts.rowid LEFT JOIN texts t ON t.vn = fts.rowid LEFT JOIN receipts r ON r.vn = fts.rowid
+		LEFT JOIN current c INDEXED BY current_content ON c.sid = ? AND c.content = fts.rowid`
+)
+
+func (s *searcher) scan(scan func(...any) error) (hit, *doc, error) {
 	var h hit
-	var id, kind, check *string
-	var rev, place, checkRev, checkPlace *int64
-	var cur struct {
-		vn, rev, content *int64
-		state, doubt     *int
-		kind             *string
+	var place int64
+	var rec string
+	if err := scan(&h.vn, &h.check, &h.id, &h.rev, &h.kind, &place, &rec, &h.shown); err != nil {
+		return h, nil, err
 	}
-	err := scan(&h.vn, &id, &rev, &kind, &place, &check, &checkRev, &checkPlace, &cur.vn, &cur.rev, &cur.content, &cur.state, &cur.kind, &cur.doubt, &h.rank)
-	switch {
-	case err != nil:
-		return h, err
-	case check != nil && checkRev != nil && checkPlace != nil:
-		h.id, h.rev, h.kind, h.check, h.git = *check, *checkRev, "check", true, *s.places.git(*checkPlace)
-	case id != nil && rev != nil && kind != nil && place != nil:
-		h.id, h.rev, h.kind, h.git = *id, *rev, *kind, *s.places.git(*place)
-		if cur.vn != nil {
-			h.row = &row{id: h.id, vn: *cur.vn, rev: *cur.rev, content: *cur.content, state: *cur.state, kind: *cur.kind, doubt: *cur.doubt}
-		}
-		if now, changed := s.st.now[h.id]; changed {
-			h.row = now
-		}
-	default:
-		return h, errContent
+	var err error
+	if h.git, err = s.git(place); err != nil {
+		return h, nil, err
 	}
-	return h, nil
+	if h.check {
+		h.kind = ledger.CategoryCheck
+		var c checked
+		if json.Unmarshal([]byte(rec), &c) != nil {
+			return h, nil, errContent
+		}
+		d := c.doc(h.vn)
+		return h, &d, nil
+	}
+	var r ledger.Record
+	if json.Unmarshal([]byte(rec), &r) != nil {
+		return h, nil, errContent
+	}
+	return h, &doc{h.vn, h.id, mainText(&r), moreText(&r)}, nil
+}
+
+// git is a place. Few of them are wanted, so they are not all read.
+func (s *searcher) git(n int64) (ledger.Git, error) {
+	if s.v.placesNow != nil {
+		return *s.v.placesNow.git(n), nil
+	}
+	g, known := s.gits[n]
+	if known {
+		return g, nil
+	}
+	_, err := s.v.x.d.one("SELECT branch, commit_id, base, detached FROM places WHERE n = ?", []any{n}, &g.Branch, &g.Commit, &g.Base, &g.Detached)
+	s.gits[n] = g
+	return g, err
+}
+
+// stands tells how a record stands; nil: not at all.
+func (s *searcher) stands(id string) (*row, error) {
+	if r, changed := s.st.now[id]; changed || !s.st.stored() {
+		return r, nil
+	}
+	if r, known := s.rows[id]; known {
+		return r, nil
+	}
+	r, ok, err := s.st.get(id)
+	s.rows[id] = nil
+	if ok {
+		s.rows[id] = &r
+	}
+	return s.rows[id], err
 }

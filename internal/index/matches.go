@@ -10,16 +10,25 @@ import (
 func (s *searcher) matches(page []hit) ([]Match, error) {
 	out := make([]Match, len(page))
 	fields := make([][]field, len(page))
+	rows := make([]*row, len(page))
 	at := map[int64]int{} // number → index in the page, of texts in the file
 	var records, checks, currents []int64
 	for i := range page {
 		h := &page[i]
 		out[i] = Match{ID: h.id, Kind: h.kind, Check: h.check, Revision: h.rev, Branch: h.git.Branch, Via: h.via, Current: h.current, Rank: h.rank}
-		if h.row != nil {
-			out[i].CurrentRevision = h.row.rev
-			out[i].Retracted = h.row.state == stateRetracted
-			out[i].Superseded = h.row.state == stateHidden && h.row.kind != ""
-			currents = append(currents, h.row.vn)
+		if !h.check {
+			r, err := s.stands(h.id)
+			if err == nil && r == nil {
+				err = errContent
+			}
+			if err != nil {
+				return nil, err
+			}
+			rows[i] = r
+			out[i].CurrentRevision = r.rev
+			out[i].Retracted = r.state == stateRetracted
+			out[i].Superseded = r.state == stateHidden && r.kind != ""
+			currents = append(currents, r.vn)
 		}
 		switch {
 		case h.behind:
@@ -54,7 +63,7 @@ func (s *searcher) matches(page []hit) ([]Match, error) {
 	if err := load(checks, receiptTexts); err != nil {
 		return nil, err
 	}
-	if err := s.status(page, out, currents); err != nil {
+	if err := s.status(page, rows, out, currents); err != nil {
 		return nil, err
 	}
 	for i := range out {
@@ -99,7 +108,7 @@ func (m *Match) fields(r *ledger.Record, c *checked) []field {
 
 // status tells how the records of a page stand now, and who vouches for the
 // texts.
-func (s *searcher) status(page []hit, out []Match, currents []int64) error {
+func (s *searcher) status(page []hit, rows []*row, out []Match, currents []int64) error {
 	now := map[int64]string{}
 	err := s.v.x.d.each(func(scan func(...any) error) error {
 		var vn int64
@@ -116,14 +125,14 @@ func (s *searcher) status(page []hit, out []Match, currents []int64) error {
 		return err
 	}
 	for i := range page {
-		h, m := &page[i], &out[i]
-		if h.row == nil {
+		h, m, r := &page[i], &out[i], rows[i]
+		if r == nil {
 			continue
 		}
-		m.Status = now[h.row.vn]
+		m.Status = now[r.vn]
 		if s.v.over != nil {
 			for _, w := range s.v.over.vers[h.id] {
-				if w.vn == h.row.vn {
+				if w.vn == r.vn {
 					m.Status = w.Status
 				}
 			}
@@ -132,7 +141,7 @@ func (s *searcher) status(page []hit, out []Match, currents []int64) error {
 		case m.Actor.Kind == ledger.Person:
 			m.Confirmed = true
 		case h.current:
-			m.Confirmed = h.row.doubt == 0
+			m.Confirmed = r.doubt == 0
 		default:
 			by, err := l.confirmed(h.id, h.rev, h.rev)
 			if err != nil {

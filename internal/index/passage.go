@@ -3,70 +3,18 @@ package index
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
-
-// word is a word of a text: where it stands, in bytes, and how it is compared.
-type word struct {
-	from, to int
-	folded   string
-}
-
-// words takes a text apart much as the full-text index does (letters, digits
-// and private use; without case and diacritics). It only decides what is marked
-// in a passage, never what is found.
-func words(text string) []word {
-	var out []word
-	start := -1
-	end := func(at int) {
-		if start >= 0 {
-			out = append(out, word{start, at, folded(text[start:at])})
-			start = -1
-		}
-	}
-	for i, r := range text {
-		switch {
-		case unicode.In(r, unicode.L, unicode.N, unicode.Co):
-			if start < 0 {
-				start = i
-			}
-		case start >= 0 && unicode.Is(unicode.Mn, r): // an accent of its own
-		default:
-			end(i)
-		}
-	}
-	end(len(text))
-	return out
-}
-
-func folded(s string) string {
-	ascii := true
-	for i := 0; i < len(s) && ascii; i++ {
-		ascii = s[i] < utf8.RuneSelf
-	}
-	if ascii {
-		return strings.ToLower(s)
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, norm.NFD.String(s))
-}
 
 // occurrences finds phrases in a text: pairs of byte offsets, in order, and how
 // many of the phrases there are.
 func occurrences(text string, ps []phrase) (marks [][2]int, distinct int) {
-	ws := words(text)
+	ws := spans(nil, text)
 	for i := range ps {
 		before := len(marks)
 		for at := range ws {
-			if to := ps[i].at(ws[at:]); to > 0 {
+			if to := ps[i].at(text, ws[at:]); to > 0 {
 				marks = append(marks, [2]int{ws[at].from, to})
 			}
 		}
@@ -75,20 +23,6 @@ func occurrences(text string, ps []phrase) (marks [][2]int, distinct int) {
 		}
 	}
 	return merged(marks), distinct
-}
-
-// at reports where p ends if it begins with the first of ws, else 0.
-func (p *phrase) at(ws []word) int {
-	if len(ws) < len(p.words) {
-		return 0
-	}
-	for i, w := range p.words {
-		last := i == len(p.words)-1
-		if ws[i].folded != w && !(p.prefix && last && strings.HasPrefix(ws[i].folded, w)) {
-			return 0
-		}
-	}
-	return ws[len(p.words)-1].to
 }
 
 // merged sorts marks and joins those that overlap.

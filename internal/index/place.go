@@ -118,6 +118,9 @@ func (x *Index) openIn(ctx context.Context, folder *durable.Dir, where string, l
 		return errors.Join(folder.Remove(FileName), errAgain)
 	}
 	d, err := open(ctx, path, where == InReadOnly)
+	if damaged(err) && where != InReadOnly {
+		return errors.Join(removeFrom(folder), errAgain)
+	}
 	if err != nil {
 		return err
 	}
@@ -206,7 +209,7 @@ func (x *Index) remove(folder *durable.Dir) error {
 	if busy(err) { // a writer of another version, perhaps: this place is his
 		return errors.Join(err, x.d.close())
 	}
-	// A file too damaged for a transaction goes without.
+	x.d.open = err == nil // a file too damaged for a transaction goes without
 	if err = removeFrom(folder); err == nil {
 		_ = x.d.close() // of a deleted file
 		return nil

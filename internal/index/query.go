@@ -25,11 +25,13 @@ func parseQuery(s string) ([]phrase, error) {
 	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", " "), " ")
 	var out []phrase
 	add := func(text string, prefix bool) {
-		if words := words(text); len(words) > 0 {
-			p := phrase{text: text, prefix: prefix}
-			for _, w := range words {
-				p.words = append(p.words, w.folded)
+		p := phrase{text: text, prefix: prefix}
+		for _, w := range spans(nil, text) {
+			if f := folded(text[w.from:w.to]); f != "" {
+				p.words = append(p.words, f)
 			}
+		}
+		if len(p.words) > 0 {
 			out = append(out, p)
 		}
 	}
@@ -80,15 +82,4 @@ func match(ps []phrase) string {
 		}
 	}
 	return b.String()
-}
-
-// ranks reports whether phrases are worth ranking by: counting what begins with
-// one or two letters takes long and tells little.
-func ranks(ps []phrase) bool {
-	for i := range ps {
-		if last := ps[i].words[len(ps[i].words)-1]; ps[i].prefix && len([]rune(last)) < 3 {
-			return false
-		}
-	}
-	return len(ps) > 0
 }

@@ -227,3 +227,13 @@ func TestReadOnlyAgainstFold(t *testing.T) {
 		same(t, h, es, viewIn(t, x, es[upTo:]))
 	})
 }
+
+// logEntries are n simple entries.
+func logEntries(t testing.TB, n int) []ledger.Entry {
+	t.Helper()
+	ds := []ledger.Draft{ledgertest.First()}
+	for i := 1; i < n; i++ {
+		ds = append(ds, ledgertest.Save(ledgertest.Record("r-"+strconv.Itoa(i), ledger.KindNote, "note "+strconv.Itoa(i))))
+	}
+	return ledgertest.Entries(ledgertest.Key(), ds...)
+}

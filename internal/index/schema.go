@@ -59,7 +59,8 @@ CREATE INDEX entries_key ON entries (key) WHERE key IS NOT NULL;
 CREATE INDEX entries_type ON entries (type, rev) WHERE n = 0;
 CREATE INDEX receipts_id ON receipts (id, vn);
 CREATE INDEX current_list ON current (sid, state, kind, doubt, vn DESC);
-CREATE INDEX current_at ON current (sid, kind, at) WHERE state = 1;
+CREATE INDEX current_content ON current (sid, content, state);
+CREATE INDEX current_at ON current (sid, kind, at, doubt, vn) WHERE state = 1;
 CREATE INDEX current_sup ON current (sid, sup) WHERE sup <> '';
 `
 )

@@ -51,8 +51,8 @@ type Match struct {
 	Passage string   `json:"passage"`
 	Marks   [][2]int `json:"marks,omitempty"` // what matched in it, as byte offsets
 
-	Rank  float64 `json:"-"` // the lower, the better
-	Check bool    `json:"-"`
+	Rank  int64 `json:"-"` // the lower, the better
+	Check bool  `json:"-"`
 }
 
 // Bounds of a search.
@@ -96,11 +96,13 @@ type searcher struct {
 	ps     []phrase
 	st     *standing
 	cur    cursor
-	places places
+	gits   map[int64]ledger.Git // by place, as they come
+	ranker ranker
 
 	hits   []hit // wanted ones, newest first
 	cut    bool  // there may be more, older than low
 	low    int64 // number of the last one looked at
+	rows   map[string]*row
 	newest map[string]int64
 }
 
@@ -112,14 +114,14 @@ type hit struct {
 	check   bool
 	git     ledger.Git
 	via     string
-	rank    float64
-	current bool
-	row     *row // how the record stands; nil: not at all
+	rank    int64
+	current bool // it is what its record shows, or a check's newest receipt
+	shown   int  // how the record of the stored table stands that shows it; -1: none does
 	behind  bool // behind the file
 }
 
 func (v *View) searcher(q *SearchQuery, ps []phrase) (*searcher, error) {
-	s := &searcher{v: v, q: q, ps: ps, newest: map[string]int64{}}
+	s := &searcher{v: v, q: q, ps: ps, ranker: ranker{ps: ps}, rows: map[string]*row{}, gits: map[int64]ledger.Git{}, newest: map[string]int64{}}
 	top := v.seen.vn
 	if v.over != nil {
 		top = v.over.vn
@@ -128,64 +130,62 @@ func (v *View) searcher(q *SearchQuery, ps []phrase) (*searcher, error) {
 	if s.cur, err = readCursor(q.Cursor, q, top); err != nil {
 		return nil, err
 	}
-	if s.st, err = v.stand(q.Scope); err != nil {
-		return nil, err
-	}
-	s.places, err = v.places()
+	s.st, err = v.stand(q.Scope)
 	return s, err
 }
 
 func (s *searcher) run() (SearchResult, error) {
-	if err := s.collect(); err != nil {
+	err := s.inTail()
+	if err == nil {
+		err = s.inFile()
+	}
+	if err != nil {
 		return SearchResult{}, err
 	}
-	res := SearchResult{Matches: []Match{}, Total: s.cur.before + len(s.hits), TotalIsAtLeast: s.cut, RankedWithin: RankedWithin}
-	rest := slices.DeleteFunc(slices.Clone(s.hits), func(h hit) bool {
-		_, seen := slices.BinarySearch(s.cur.seen, h.vn)
-		return seen
-	})
-	slices.SortStableFunc(rest, func(a, b hit) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.vn, a.vn)) })
-	page := rest[:min(len(rest), s.q.Limit)]
-	switch {
-	case len(page) < len(rest):
-		next := s.cur
-		for i := range page {
-			next.seen = append(next.seen, page[i].vn)
+	res := SearchResult{Total: int(s.cur.before) + len(s.hits), TotalIsAtLeast: s.cut || s.cur.low > 0, RankedWithin: RankedWithin}
+	slices.SortFunc(s.hits, func(a, b hit) int { return a.compare(b.rank, b.vn) })
+	page := s.hits
+	if s.cur.vn > 0 {
+		i, found := slices.BinarySearchFunc(page, s.cur, func(h hit, c cursor) int { return h.compare(c.rank, c.vn) })
+		if found {
+			i++
 		}
-		slices.Sort(next.seen)
-		res.Cursor = next.encode(s.q)
-	case s.cut && s.low > 0:
-		next := cursor{top: s.low - 1, before: res.Total}
-		res.Cursor = next.encode(s.q)
+		page = page[i:]
 	}
-	var err error
+	next := s.cur
+	if s.cut {
+		next.low = s.low
+	}
+	if len(page) > s.q.Limit {
+		page = page[:s.q.Limit]
+		next.rank, next.vn = page[len(page)-1].rank, page[len(page)-1].vn
+		res.Cursor = next.encode(s.q)
+	} else if next.low > 1 { // on to the older ones
+		older := cursor{top: next.low - 1, before: int64(res.Total)}
+		res.Cursor = older.encode(s.q)
+	}
 	res.Matches, err = s.matches(page)
 	return res, err
 }
 
-// collect finds the newest matches that are wanted.
-func (s *searcher) collect() error {
-	if err := s.inTail(); err != nil {
-		return err
-	}
-	if err := s.inFile(); err != nil {
-		return err
-	}
-	s.rankTail()
-	return nil
+// compare puts the best first, and the newest first among equals.
+func (h *hit) compare(rank, vn int64) int {
+	return cmp.Or(cmp.Compare(h.rank, rank), cmp.Compare(vn, h.vn))
 }
 
-// consider adds a match if it is wanted, and reports whether it was the last.
-func (s *searcher) consider(h hit) (bool, error) {
+// consider adds a match if it is wanted, and reports whether there are enough.
+func (s *searcher) consider(h hit, d *doc) (bool, error) {
 	s.low = h.vn
 	ok, err := s.wants(&h)
 	if err != nil {
 		return false, err
 	}
 	if ok {
+		h.rank = s.ranker.rank(d)
 		s.hits = append(s.hits, h)
 	}
-	return len(s.hits) >= RankedWithin, nil
+	s.cut = s.cut || len(s.hits) >= RankedWithin
+	return s.cut, nil
 }
 
 func (s *searcher) wants(h *hit) (bool, error) {
@@ -198,11 +198,21 @@ func (s *searcher) wants(h *hit) (bool, error) {
 		return h.current || s.q.History, err
 	}
 	via, in := s.q.Scope.InForce(h.git, h.rev)
-	if !in || h.row == nil || h.row.state == stateElsewhere {
+	if !in {
 		return false, nil
 	}
-	h.via, h.current = via, h.row.content == h.vn
-	if h.row.state == stateRetracted && !s.q.Retracted {
+	h.via = via
+	state := h.shown
+	if _, changed := s.st.now[h.id]; changed || !s.st.stored() || h.shown < 0 && s.q.History {
+		r, err := s.stands(h.id)
+		if err != nil || r == nil {
+			return false, err
+		}
+		h.current, state = r.content == h.vn, r.state
+	} else {
+		h.current = h.shown >= 0
+	}
+	if state == stateElsewhere || state == stateRetracted && !s.q.Retracted {
 		return false, nil
 	}
 	return h.current || s.q.History, nil

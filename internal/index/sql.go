@@ -17,6 +17,7 @@ type database struct {
 	pool  *sql.DB
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	open  bool // a transaction is
 }
 
 // Times are in milliseconds. A reader may meet a commit, which takes a few; a
@@ -73,7 +74,15 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
 
+// close ends a transaction that is open: SQLite would keep its locks, and the
+// connection, as long as a statement lives.
 func (d *database) close() error {
+	if d.open {
+		_ = d.exec("ROLLBACK")
+	}
+	for _, s := range d.stmts {
+		_ = s.Close()
+	}
 	err := d.conn.Close()
 	if perr := d.pool.Close(); err == nil {
 		err = perr
@@ -118,8 +127,14 @@ func (d *database) each(row func(scan func(...any) error) error, q string, args 
 		return err
 	}
 	defer rows.Close()
+	scan := func(dest ...any) error {
+		if err := rows.Scan(dest...); err != nil {
+			return fmt.Errorf("%w: %w", errContent, err)
+		}
+		return nil
+	}
 	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
+		if err := row(scan); err != nil {
 			return err
 		}
 	}
@@ -139,6 +154,7 @@ func (d *database) inTx(begin string, fn func() error) error {
 	if err := d.exec(begin); err != nil {
 		return err
 	}
+	d.open = true
 	err := fn()
 	if err == nil {
 		err = d.exec("COMMIT")
@@ -147,6 +163,7 @@ func (d *database) inTx(begin string, fn func() error) error {
 		// SQLite may have rolled back by itself; then this fails, harmlessly.
 		_ = d.exec("ROLLBACK")
 	}
+	d.open = false
 	return err
 }
 

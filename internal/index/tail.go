@@ -3,7 +3,6 @@ package index
 import (
 	"errors"
 	"maps"
-	"math"
 	"slices"
 
 	"holdfast/internal/ledger"
@@ -50,10 +49,8 @@ func (s *searcher) inTail() error {
 		return err
 	}
 	for _, vn := range vns {
-		h := s.v.over.texts[vn].hit
-		h.row = s.st.now[h.id]
-		if enough, err := s.consider(h); err != nil || enough {
-			s.cut = enough
+		t := s.v.over.texts[vn]
+		if enough, err := s.consider(t.hit, &t.doc); err != nil || enough {
 			return err
 		}
 	}
@@ -63,7 +60,7 @@ func (s *searcher) inTail() error {
 func (s *searcher) tailMatches() (vns []int64, err error) {
 	texts := s.v.over.texts
 	for _, vn := range slices.Sorted(maps.Keys(texts)) {
-		if t := &texts[vn].doc; vn <= s.cur.top {
+		if t := &texts[vn].doc; vn <= s.cur.top && vn >= s.cur.low {
 			if err := s.v.x.d.exec("INSERT INTO temp.tail (rowid, id, text, more) VALUES (?, ?, ?, ?)", vn, t.id, t.text, t.more); err != nil {
 				return nil, err
 			}
@@ -80,50 +77,4 @@ func (s *searcher) tailMatches() (vns []int64, err error) {
 		return err
 	}, stmt+" ORDER BY rowid DESC", args...)
 	return vns, err
-}
-
-// rankTail ranks the texts behind the file as well as can be among those in it:
-// by their own words, on the scale of the best one there.
-func (s *searcher) rankTail() {
-	if !ranks(s.ps) {
-		return
-	}
-	best := 0.0
-	for i := range s.hits {
-		best = min(best, s.hits[i].rank)
-	}
-	if best == 0 {
-		best = -1
-	}
-	for i := range s.hits {
-		if h := &s.hits[i]; h.behind {
-			h.rank = best * s.v.over.texts[h.vn].score(s.ps)
-		}
-	}
-}
-
-// Weights of the columns id, text and more.
-var weights = [...]float64{4, 2, 1}
-
-// score is the part of bm25 that a single text decides, between 0 and 1; see
-// https://sqlite.org/fts5.html#the_bm25_function.
-func (t *tailText) score(ps []phrase) float64 {
-	const k, b, usual = 1.2, 0.75, 40 // usual: words of a text
-	length, sum := 0, 0.0
-	counts := make([]float64, len(ps))
-	for c, text := range []string{t.doc.id, t.doc.text, t.doc.more} {
-		ws := words(text)
-		length += len(ws)
-		for at := range ws {
-			for i := range ps {
-				if ps[i].at(ws[at:]) > 0 {
-					counts[i] += weights[c]
-				}
-			}
-		}
-	}
-	for _, n := range counts {
-		sum += n / (n + k*(1-b+b*float64(length)/usual))
-	}
-	return math.Min(1, sum/float64(len(ps)))
 }

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"holdfast/internal/ledger"
@@ -109,10 +108,13 @@ func (v *View) locked(ctx context.Context, fn func() error) error {
 		return nil
 	case errors.Is(err, errStale):
 		return &DamagedError{err}
-	case damaged(err):
-		return errors.Join(&DamagedError{err}, v.x.discard(context.WithoutCancel(ctx)))
+	case busy(err): // somebody stopped in the middle of writing
+		if lerr := v.x.leave(context.WithoutCancel(ctx), max(v.x.level+1, levelTemp)); lerr != nil {
+			return lerr
+		}
+		return &DamagedError{err}
 	}
-	return fmt.Errorf("read index: %w", err)
+	return v.x.replaced(ctx, err)
 }
 
 // align makes the overlay that leads from what the file holds now to the
