@@ -90,11 +90,7 @@ func (p *Project) Close(ctx context.Context) error {
 	err := p.Settle(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.idx != nil {
-		err = errors.Join(err, p.idx.Close())
-		p.idx = nil
-	}
-	return err
+	return errors.Join(err, p.closeIndex())
 }
 
 // Settle lets the index and HANDOFF.md follow what was saved. Failing harms
@@ -110,8 +106,28 @@ func (p *Project) Settle(ctx context.Context) error {
 	return errors.Join(p.follow(ctx), p.writeHandoff(ctx))
 }
 
-// Idle gives back memory that only a burst of work needs.
-func (p *Project) Idle() { p.screen.Idle() }
+// Idle gives back memory that only a burst of work needs: the detector and the
+// index, which the next call opens again. One that isn't in the cache folder
+// would have to be made anew, and stays.
+func (p *Project) Idle() error {
+	p.screen.Idle()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idx == nil || p.idx.Where() != index.InCache && p.idx.Where() != index.InReadOnly {
+		return nil
+	}
+	return p.closeIndex()
+}
+
+// closeIndex closes the index, if it is open. p.mu is held.
+func (p *Project) closeIndex() error {
+	if p.idx == nil {
+		return nil
+	}
+	err := p.idx.Close()
+	p.idx, p.tail = nil, nil
+	return err
+}
 
 // openIndex opens the index of the ledger, once. p.mu is held.
 func (p *Project) openIndex(ctx context.Context) error {

@@ -227,11 +227,7 @@ func (p *Project) createLedger(ctx context.Context, place ledger.Place) (ledger.
 	if err != nil {
 		return ledger.Pos{}, err
 	}
-	if p.idx != nil { // it was opened before there was an id
-		err = p.idx.Close()
-		p.idx, p.tail = nil, nil
-	}
-	return saved.Pos, err
+	return saved.Pos, p.closeIndex() // it was opened before there was an id
 }
 
 // digest is what an idempotency key stands for: SHA-256 of the request as JSON.
