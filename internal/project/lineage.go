@@ -83,6 +83,9 @@ func (p *Project) scope(ctx context.Context, view ledger.Reader, place ledger.Pl
 	if place.NoGit {
 		return ledger.All(), nil
 	}
+	if p.plain.at(view.Head(), place.Git) {
+		return p.plain.scope, nil
+	}
 	uses, err := view.Commits(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +101,50 @@ func (p *Project) scope(ctx context.Context, view ledger.Reader, place ledger.Pl
 	if err != nil {
 		return nil, err
 	}
-	return ledger.NewScope(place, uses, carries, code), nil
+	s := ledger.NewScope(place, uses, carries, code)
+	newer, err := view.Newer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(carries) == 0 && len(newer) == 0 && allOn(uses, place.Git) {
+		p.plain = plain{head: view.Head(), branch: place.Git.Branch, scope: s}
+	}
+	return s, nil
+}
+
+// plain remembers that at head a ledger was of the usual kind: every entry was
+// made on one branch, nothing was carried, nothing is newer than this build.
+// What is in force for a reader on that branch doesn't depend on the code's
+// history then, and one save after the other need not ask for it again.
+type plain struct {
+	head   ledger.Pos
+	branch string
+	scope  *ledger.Scope
+}
+
+func (c *plain) at(head ledger.Pos, g ledger.Git) bool {
+	return c.scope != nil && c.head == head && head.Hash != "" && !g.Detached && g.Branch == c.branch
+}
+
+// follow moves on to our own save, which was made on that branch.
+func (c *plain) follow(before, after ledger.Pos, kind string, g ledger.Git) {
+	switch kind {
+	case ledger.TypeRecord, ledger.TypeStatus, ledger.TypeRetract, ledger.TypeRestore, ledger.TypeConfirm, ledger.TypeCheck:
+		if c.at(before, g) {
+			c.head = after
+			return
+		}
+	}
+	*c = plain{}
+}
+
+func allOn(uses []ledger.CommitUse, g ledger.Git) bool {
+	for _, u := range uses {
+		if g.Detached || u.Detached || u.Branch != g.Branch {
+			return false
+		}
+	}
+	return true
 }
 
 // firstBranch is the branch of the first entry: the default where git names

@@ -43,6 +43,7 @@ type core struct {
 	idx   *index.Index
 	tail  []ledger.Entry // behind what the index holds, up to the head seen last
 	dirty bool           // saved since HANDOFF.md was written
+	plain plain          // what needs no asking
 	base  struct {       // the merge-base found last
 		key    [2]string // commit and the default branch's tip
 		commit string
@@ -149,7 +150,21 @@ func (p *Project) openIndex(ctx context.Context) error {
 
 // bulk is how many entries may be folded in memory before the index is brought
 // up to date first.
-const bulk = 16
+const bulk = 128
+
+// background is how long the tail may be before the index follows behind an
+// answer.
+const background = 8
+
+// followBehind lets the index follow without holding up whoever saved.
+func (p *Project) followBehind(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		// The index is made anew or caught up with whenever it is asked: failing
+		// here costs the next reader a little time.
+		_ = p.follow(ctx)
+	}()
+}
 
 // view gives a reader of the state at head, which the log has just given. p.mu
 // is held.

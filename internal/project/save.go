@@ -143,12 +143,14 @@ func located(err error, dir string) error {
 // guard checks what stands in a save's way, and finds an earlier save with the
 // same key.
 func (p *Project) guard(ctx context.Context, m *mutation, r *reading) (outcome, bool, error) {
-	newer, err := r.view.Newer(ctx)
-	if err != nil {
-		return outcome{}, false, err
-	}
-	if len(newer) > 0 {
-		return outcome{}, false, &filelog.NewerError{Path: p.Path(), Rev: newer[0]}
+	if !p.plain.at(r.head, r.place.Git) {
+		newer, err := r.view.Newer(ctx)
+		if err != nil {
+			return outcome{}, false, err
+		}
+		if len(newer) > 0 {
+			return outcome{}, false, &filelog.NewerError{Path: p.Path(), Rev: newer[0]}
+		}
 	}
 	recovery := r.view.Recovery()
 	given := m.recovery != nil
@@ -212,6 +214,10 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 		return outcome{}, err
 	}
 	p.dirty = true
+	p.plain.follow(r.head, saved.Pos, m.kind, draft.Body.Git)
+	if len(p.tail) >= background {
+		p.followBehind(ctx)
+	}
 	return outcome{Saved: saved, Recovery: draft.Recovery}, nil
 }
 
