@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -65,12 +66,13 @@ func (i *idler) tidy() {
 		return
 	}
 	if i.p != nil {
-		if err := i.p.Settle(i.ctx); err != nil && i.ctx.Err() == nil {
+		if err := errors.Join(i.p.Settle(i.ctx), i.p.Idle()); err != nil && i.ctx.Err() == nil {
 			fmt.Fprintf(i.errs, "holdfast: index or handoff not refreshed: %s\n", project.Visible(err.Error(), false))
 		}
-		i.p.Idle()
 	}
 	debug.FreeOSMemory()
+	// Without it the server is larger, and as right.
+	_ = giveBack()
 }
 
 func (i *idler) stop() {
