@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -100,9 +101,7 @@ func TestTortureCommandLinesAndSessionsSaveTogether(t *testing.T) {
 // is read and its place in the chain checked.
 func (b *bed) verified(t *testing.T, revision int) {
 	t.Helper()
-	if err := os.RemoveAll(b.home + "/.cache"); err != nil {
-		t.Fatal(err)
-	}
+	b.forget()
 	p := b.start()
 	p.initialize()
 	r := p.must("holdfast_resume", nil)
@@ -110,4 +109,12 @@ func (b *bed) verified(t *testing.T, revision int) {
 		t.Errorf("folded anew: revision %v of %d, incomplete %v", r.field("revision"), revision, r.field("incomplete"))
 	}
 	p.closed()
+}
+
+// forget deletes every index.
+func (b *bed) forget() {
+	b.t.Helper()
+	if err := os.RemoveAll(filepath.Join(b.home, ".cache")); err != nil {
+		b.t.Fatal(err)
+	}
 }
