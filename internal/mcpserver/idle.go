@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// quiet is how long no call must have come before the server tidies up.
+	// quiet is how long nothing must have come before the server tidies up.
 	quiet = 400 * time.Millisecond
 	// tight is the garbage collector's percentage in a server: it trades time
 	// that nobody waits for against memory that stays for days.
@@ -41,7 +41,7 @@ func newIdler(p *project.Project, errs io.Writer) *idler {
 	return i
 }
 
-// busy notes that a call runs, until the function it gives is called.
+// busy notes that something is done, until the function it gives is called.
 func (i *idler) busy() func() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

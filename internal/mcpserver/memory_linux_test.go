@@ -35,6 +35,9 @@ func TestAnIdleServerIsSmall(t *testing.T) {
 	small("a text for the detector")
 	p.write(`{"jsonrpc":"2.0","id":"big","method":"ping","params":{"x":"` + strings.Repeat("x", 4<<20-100) + "\"}}\n")
 	p.read()
+	// The SDK holds on to a message until the next one comes.
+	p.write(`{"jsonrpc":"2.0","id":"small","method":"ping"}` + "\n")
+	p.read()
 	small("4 MiB")
 	p.must("holdfast_search", map[string]any{"query": "importer", "limit": 100})
 	p.must("holdfast_resume", map[string]any{"all": true})

@@ -55,7 +55,7 @@ func run(ctx context.Context, w *project.World, o project.Options, s Streams, ts
 	}
 	go watch.run(ctx)
 	go watchParent(ctx, cancel)
-	t := &stdio{in: newLineReader(s.In), out: s.Out, stop: ctx.Done(), open: newOpenCalls(drainFor(w))}
+	t := &stdio{in: newLineReader(s.In), out: s.Out, stop: ctx.Done(), open: newOpenCalls(drainFor(w)), idle: h.idle}
 	err = serve(ctx, server, t)
 	if cerr := h.close(); cerr != nil {
 		fmt.Fprintf(s.Err, "holdfast: index or handoff not refreshed: %s\n", project.Visible(cerr.Error(), false))

@@ -24,6 +24,7 @@ type stdio struct {
 	out  io.Writer
 	stop <-chan struct{} // nothing more is read once it is closed
 	open *openCalls
+	idle *idler // is told of every message
 
 	writeMu sync.Mutex
 	broken  chan struct{} // closed when an answer couldn't be written
@@ -69,7 +70,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		if len(t.queue) > 0 {
 			m := t.queue[0]
-			t.queue = t.queue[1:]
+			t.queue[0], t.queue = nil, t.queue[1:] // or the array holds on to it
 			return m, nil
 		}
 		select { // before a message that is there as well
@@ -93,6 +94,7 @@ func (t *stdio) Read(context.Context) (jsonrpc.Message, error) {
 }
 
 func (t *stdio) received(r read) error {
+	defer t.idle.busy()()
 	if long, ok := errors.AsType[*longLineError](r.err); ok {
 		t.refuse(long.id, jsonrpc.CodeInvalidRequest, long.Error())
 		return nil
