@@ -60,7 +60,7 @@ func (l *Log) AdoptCopy(ctx context.Context, after ledger.Pos, draft ledger.Draf
 // now: what fails is told, and finished by the next save.
 func (l *Log) rename(ctx context.Context, v *view, e *ledger.Entry, saved ledger.Saved) (ledger.Saved, error) {
 	warn := func(err error) (ledger.Saved, error) {
-		saved.Warnings = append(append(saved.Warnings, v.notice...), "adoption not finished: "+err.Error())
+		saved.Warnings = append(v.notice, "adoption not finished: "+err.Error())
 		return saved, nil
 	}
 	if err := replaceFormat(v.f.top, e.ID); err != nil {
@@ -77,10 +77,11 @@ func (l *Log) rename(ctx context.Context, v *view, e *ledger.Entry, saved ledger
 		return warn(err)
 	}
 	l.seen.known = stampOf(info).Inode + 1
-	saved = l.protect(ctx, now, e, saved)
+	l.protect(ctx, now, e, &saved)
 	if err := l.ensureNote(now); err != nil {
-		saved.Warnings = append(saved.Warnings, "not noted: "+err.Error())
+		now.notice = append(now.notice, "not noted: "+err.Error())
 	}
+	saved.Warnings = now.notice
 	return saved, nil
 }
 

@@ -18,7 +18,7 @@ func (l *Log) confirm(ctx context.Context, v *view, e *ledger.Entry, pub durable
 	unknown := func(err error) error { return &ledger.UnknownOutcomeError{Rev: e.Rev, Err: err} }
 	if err := errors.Join(f.top.Same(), f.rev.Same()); errors.Is(err, durable.ErrReplaced) {
 		why := &ReplacedError{Path: f.top.Path()}
-		if f.has(e.Rev + 1) { // the folder lives on elsewhere, and somebody built upon it
+		if f.has(e.Rev+1) || l.copied(e) { // somebody builds upon it already
 			return unknown(why)
 		}
 		return f.withdraw(e.Rev, pub, why)
@@ -29,7 +29,7 @@ func (l *Log) confirm(ctx context.Context, v *view, e *ledger.Entry, pub durable
 	if err != nil {
 		return unknown(err)
 	}
-	if pub.Info != nil && !os.SameFile(info, pub.Info) {
+	if was := pub.Info; was != nil && !(os.SameFile(info, was) && info.Size() == was.Size() && info.ModTime().Equal(was.ModTime())) {
 		return unknown(damage(DamageChanged, e.Rev, place(f.rev.Path(), name), "it is not the file that was published"))
 	}
 	covered, err := f.covered(e.Rev)
@@ -43,6 +43,17 @@ func (l *Log) confirm(ctx context.Context, v *view, e *ledger.Entry, pub durable
 		return l.lost(ctx)
 	}
 	return f.confirmUnsealed(e.Rev, pub)
+}
+
+// copied reports whether what lies at the ledger's path by now holds the entry.
+func (l *Log) copied(e *ledger.Entry) bool {
+	now, err := l.look()
+	if err != nil {
+		return false
+	}
+	defer now.close()
+	there, err := now.looseEntry(e.Rev)
+	return err == nil && there.Hash == e.Hash
 }
 
 // covered reports whether a pack covers rev: then the ledger was far ahead of

@@ -36,7 +36,7 @@ func (l *Log) ensureNote(v *view) error {
 		if mine && n.before(&o) {
 			continue
 		}
-		if other := l.copyAt(v.f, o.Path); other != "" {
+		if other := l.copyAt(v, o.Path); other != "" {
 			return &CopyError{ID: v.f.id, Path: v.f.top.Path(), Other: other}
 		}
 	}
@@ -110,8 +110,8 @@ func (l *Log) hasAt(dir, id string, p ledger.Pos) bool {
 
 // copyAt finds a live folder at a noted path that holds the same ledger and is
 // not this one through another mount.
-func (l *Log) copyAt(f *folder, path string) string {
-	info, err := f.top.Info()
+func (l *Log) copyAt(v *view, path string) string {
+	info, err := v.f.top.Info()
 	if err != nil {
 		return ""
 	}
@@ -125,7 +125,7 @@ func (l *Log) copyAt(f *folder, path string) string {
 			continue
 		}
 		fm, err := readFormat(d)
-		copied := err == nil && fm.Ledger == f.id && !l.shared(f, d)
+		copied := err == nil && fm.Ledger == v.f.id && !l.shared(v, d)
 		d.Close()
 		if copied {
 			return dir
@@ -136,8 +136,8 @@ func (l *Log) copyAt(f *folder, path string) string {
 
 // shared reports whether a file created in f's folder of temporaries appears in
 // the other's: then both are one folder.
-func (l *Log) shared(f *folder, other *durable.Dir) bool {
-	tmp, err := f.tmp()
+func (l *Log) shared(v *view, other *durable.Dir) bool {
+	tmp, err := v.f.tmp()
 	if err != nil {
 		return false
 	}
@@ -147,12 +147,12 @@ func (l *Log) shared(f *folder, other *durable.Dir) bool {
 		return false
 	}
 	name := probePrefix + id
-	if _, err := tmp.Publish(tmp, name, nil, fileMode); err != nil {
+	if err := publish(tmp, tmp, name, nil, &v.notice); err != nil {
 		return false
 	}
-	seen := appears(other, name, genName, genFolder(f.gen), tmpName)
+	seen := appears(other, name, genName, genFolder(v.f.gen), tmpName)
 	if err := tmp.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return seen // sweeping finds it later
+		v.notice = append(v.notice, err.Error())
 	}
 	return seen
 }

@@ -23,17 +23,16 @@ func (l *Log) create(ctx context.Context, draft ledger.Draft) (ledger.Saved, err
 		return ledger.Saved{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, kerr := l.m.makeKey()
-	if kerr != nil && len(l.m.State) > 0 && !unwritable(kerr) {
-		return ledger.Saved{}, kerr
+	v := &view{f: &folder{gen: 1}, s: listing{head: -1}}
+	defer func() { v.close() }()
+	if _, err := l.m.makeKey(&v.notice); err != nil && len(l.m.State) > 0 && !unwritable(err) {
+		return ledger.Saved{}, err // the save itself tells of one that can't be had
 	}
-	top, err := l.makeFolder()
-	if err != nil {
+	var err error
+	if v.f.top, err = l.makeFolder(&v.notice); err != nil {
 		return ledger.Saved{}, err
 	}
-	v := &view{f: &folder{top: top, gen: 1}, s: listing{head: -1}}
-	defer func() { v.close() }()
-	if v.f.id, err = l.makeFormat(top); err != nil {
+	if v.f.id, err = l.makeFormat(v.f.top, &v.notice); err != nil {
 		return ledger.Saved{}, err
 	}
 	if err := v.f.makeGeneration(); err != nil {
@@ -54,16 +53,17 @@ func (l *Log) settle(ctx context.Context, v *view, e *ledger.Entry, saved ledger
 	if info, err := v.f.rev.Info(); err == nil {
 		l.seen.known = stampOf(info).Inode + 1
 	}
-	saved = l.protect(ctx, v, e, saved)
+	l.protect(ctx, v, e, &saved)
 	if err := l.ensureNote(v); err != nil {
-		saved.Warnings = append(saved.Warnings, "not noted: "+err.Error())
+		v.notice = append(v.notice, "not noted: "+err.Error())
 		saved.Protected = false
 	}
+	saved.Warnings = v.notice
 	return saved
 }
 
 // makeFolder makes the ledger's folder in the project's, which must be there.
-func (l *Log) makeFolder() (*durable.Dir, error) {
+func (l *Log) makeFolder(notice *[]string) (*durable.Dir, error) {
 	project, err := l.m.Layer.OpenForeignDir(realPath(l.p.Dir))
 	if err != nil {
 		return nil, fmt.Errorf("make ledger folder: %w", err)
@@ -74,9 +74,9 @@ func (l *Log) makeFolder() (*durable.Dir, error) {
 		return nil, fmt.Errorf("make ledger folder: %w", err)
 	}
 	if err = project.Sync(); err == nil {
-		_, err = top.Publish(top, ignoreName, []byte("*\n"), fileMode)
+		err = publish(top, top, ignoreName, []byte("*\n"), notice)
 	}
-	if err != nil && !errors.Is(err, durable.ErrExists) {
+	if err != nil {
 		top.Close()
 		return nil, fmt.Errorf("make ledger folder: %w", err)
 	}
@@ -109,15 +109,13 @@ func (f *folder) makeGeneration() error {
 func (l *Log) StartOver(_ context.Context) (old Note, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	top, err := l.m.Layer.OpenDir(l.Dir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return old, fmt.Errorf("start over: %w", err)
-	}
-	if err == nil {
+	top, oerr := l.m.Layer.OpenDir(l.Dir())
+	if oerr == nil {
 		defer top.Close()
-		if err := l.emptyFolder(top); err != nil {
-			return old, fmt.Errorf("start over: %w", err)
-		}
+		oerr = l.emptyFolder(top)
+	}
+	if oerr != nil && !errors.Is(oerr, fs.ErrNotExist) {
+		return old, fmt.Errorf("start over: %w", oerr)
 	}
 	old, known := l.noted()
 	if known {

@@ -139,6 +139,7 @@ func TestDamageStopsWriting(t *testing.T) {
 		{"FORMAT names another ledger", write("FORMAT", string(formatOf(strings.Repeat("0", 32)).bytes())), DamageOther},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			l, p := made(t, n)
 			session := l.again()
 			head(t, session)

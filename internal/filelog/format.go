@@ -60,16 +60,14 @@ func parseFormat(path string, b []byte) (format, error) {
 
 // makeFormat publishes FORMAT with a new id, or takes the id of whoever was
 // first.
-func (l *Log) makeFormat(top *durable.Dir) (string, error) {
+func (l *Log) makeFormat(top *durable.Dir, notice *[]string) (string, error) {
 	id, err := l.m.newID()
 	if err != nil {
 		return "", err
 	}
-	_, err = top.Publish(top, formatName, formatOf(id).bytes(), sealedMode)
-	if err == nil {
-		return id, nil
-	}
-	if !errors.Is(err, durable.ErrExists) {
+	pub, err := top.Publish(top, formatName, formatOf(id).bytes(), sealedMode)
+	tell(notice, pub)
+	if err != nil && !errors.Is(err, durable.ErrExists) {
 		return "", fmt.Errorf("publish format: %w", err)
 	}
 	fm, err := readFormat(top)

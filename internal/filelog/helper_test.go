@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,23 @@ import (
 // nobody longer than a moment, so that damage is believed soon.
 func testLog(t testing.TB) *Log {
 	t.Helper()
-	dir := t.TempDir()
+	return logIn(t, t.TempDir())
+}
+
+// quickLog is testLog on a file system in memory, if there is one, for walks
+// that would flush a disk thousands of times.
+func quickLog(t testing.TB) *Log {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "filelog-")
+	if err != nil {
+		return testLog(t)
+	}
+	t.Cleanup(func() { check(t, os.RemoveAll(dir)) })
+	return logIn(t, dir)
+}
+
+func logIn(t testing.TB, dir string) *Log {
+	t.Helper()
 	project := filepath.Join(dir, "project")
 	mkdir(t, project)
 	m := &Machine{
@@ -104,9 +121,29 @@ func fill(t testing.TB, l *Log, n int) ledger.Pos {
 // made is a ledger with n saves.
 func made(t testing.TB, n int) (*Log, ledger.Pos) {
 	t.Helper()
-	l := testLog(t)
+	return grown(t, testLog(t), n)
+}
+
+func grown(t testing.TB, l *Log, n int) (*Log, ledger.Pos) {
+	t.Helper()
 	create(t, l)
 	return l, fill(t, l, n)
+}
+
+// torture is true for the long runs, which HOLDFAST_TORTURE asks for.
+func torture() bool { return os.Getenv("HOLDFAST_TORTURE") != "" }
+
+// rounds is how often something random is tried: few times by default, as often
+// as the environment variable says otherwise.
+func rounds(t testing.TB, variable string, few int) int {
+	t.Helper()
+	v := os.Getenv(variable)
+	if v == "" {
+		return few
+	}
+	n, err := strconv.Atoi(v)
+	check(t, err)
+	return n
 }
 
 // verify checks the chain and that it ends at want, as every reader sees it.
@@ -260,3 +297,5 @@ func when(op durable.Op, suffix string, do func()) *durable.Layer {
 		}
 	}}
 }
+
+func isConflict(err error) bool { return errors.As(err, new(*ledger.ConflictError)) }

@@ -96,8 +96,8 @@ func readKey(d *durable.Dir) (ledger.Key, error) {
 }
 
 // makeKey gives the key, making it where there is none. A key file that can't
-// be read is left as it is.
-func (m *Machine) makeKey() (ledger.Key, error) {
+// be read is left as it is. What stops nothing and must be told goes to notice.
+func (m *Machine) makeKey(notice *[]string) (ledger.Key, error) {
 	k, err := m.Key()
 	if err == nil || !errors.Is(err, fs.ErrNotExist) || len(m.State) == 0 {
 		return k, err
@@ -107,16 +107,28 @@ func (m *Machine) makeKey() (ledger.Key, error) {
 		return nil, fmt.Errorf("make seal key: %w", err)
 	}
 	err = m.inState(func(d *durable.Dir) error {
-		_, err := d.Publish(d, keyName, []byte(hex.EncodeToString(raw)+"\n"), fileMode)
-		if errors.Is(err, durable.ErrExists) {
-			return nil
-		}
-		return err
+		return publish(d, d, keyName, []byte(hex.EncodeToString(raw)+"\n"), notice)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make seal key: %w", err)
 	}
 	return m.Key() // the winner's
+}
+
+// publish publishes a file of which there is to be one, whoever makes it.
+func publish(d, tmp *durable.Dir, name string, data []byte, notice *[]string) error {
+	pub, err := d.Publish(tmp, name, data, fileMode)
+	tell(notice, pub)
+	if errors.Is(err, durable.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+func tell(notice *[]string, pub durable.Published) {
+	for _, w := range pub.Warnings {
+		*notice = append(*notice, w.Error())
+	}
 }
 
 // inState does something in the preferred state folder in which it can be done,

@@ -120,7 +120,7 @@ func (l *Log) sealer(v *view, d *ledger.Draft) (ledger.Sealer, error) {
 	if k := v.st.sealKey(); k != nil {
 		return k, nil
 	}
-	k, err := l.m.makeKey()
+	k, err := l.m.makeKey(&v.notice)
 	if err == nil {
 		return k, nil
 	}
@@ -151,11 +151,13 @@ func (l *Log) save(ctx context.Context, v *view, draft ledger.Draft) (ledger.Sav
 	if err != nil {
 		return saved, err
 	}
-	return l.protect(ctx, v, &e, saved), nil
+	l.protect(ctx, v, &e, &saved)
+	saved.Warnings = v.notice
+	return saved, nil
 }
 
-// protect does what follows a save that stands: whatever fails is a warning.
-func (l *Log) protect(ctx context.Context, v *view, e *ledger.Entry, saved ledger.Saved) ledger.Saved {
+// protect does what follows a save that stands: whatever fails is told.
+func (l *Log) protect(ctx context.Context, v *view, e *ledger.Entry, saved *ledger.Saved) {
 	if err := l.extendMirror(ctx, v, e); err != nil {
 		v.notice = append(v.notice, "not protected: "+err.Error())
 	} else {
@@ -167,8 +169,6 @@ func (l *Log) protect(ctx context.Context, v *view, e *ledger.Entry, saved ledge
 			l.noteFound(v, err)
 		}
 	}
-	saved.Warnings = append(saved.Warnings, v.notice...)
-	return saved
 }
 
 // commit publishes the entry: when it returns nil the save stands.
@@ -185,12 +185,9 @@ func (l *Log) commit(ctx context.Context, v *view, draft ledger.Draft) (ledger.E
 		l.seen.listing = nil
 		return e, ledger.Saved{}, err
 	}
-	saved := ledger.Saved{Pos: e.Pos(), At: e.At}
-	for _, w := range pub.Warnings {
-		saved.Warnings = append(saved.Warnings, w.Error())
-	}
+	tell(&v.notice, pub)
 	l.published(v, &e)
-	return e, saved, nil
+	return e, ledger.Saved{Pos: e.Pos(), At: e.At}, nil
 }
 
 func (l *Log) publish(ctx context.Context, v *view, e *ledger.Entry) (durable.Published, error) {
