@@ -232,3 +232,55 @@ func BenchmarkSearch(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFollowOne is what one save costs the index of a large ledger.
+func BenchmarkFollowOne(b *testing.B) {
+	const n = 100_000
+	es := shared.entries(b, n)
+	x, err := index.Open(b.Context(), index.Options{Dir: built(b, n)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	log := logOf(nil)
+	last := es[n-1]
+	cpu := cpuTime()
+	for b.Loop() {
+		b.StopTimer()
+		d := ledgertest.WithKey(ledgertest.Save(ledgertest.Record(fmt.Sprintf("new-%d", last.Rev), ledger.KindNote, "one more record of a few words")), fmt.Sprint(last.Rev))
+		e, err := ledger.Encode(last.Pos(), d, make([]byte, 16), ledgertest.Key())
+		if err != nil {
+			b.Fatal(err)
+		}
+		last = e
+		log = logOf([]ledger.Entry{e})
+		b.StartTimer()
+		if err := x.Follow(b.Context(), log); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((cpuTime()-cpu).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+}
+
+// BenchmarkEvents looks for entries of a type that there are few of.
+func BenchmarkEvents(b *testing.B) {
+	const n = 100_000
+	x, err := index.Open(b.Context(), index.Options{Dir: built(b, n)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	for _, q := range []ledger.EventQuery{{Since: -1, Limit: 50}, {Since: -1, Kind: ledger.TypeCheck, Limit: 50}, {Since: -1, Kind: ledger.KindNext, Limit: 50}} {
+		b.Run("kind="+q.Kind, func(b *testing.B) {
+			for b.Loop() {
+				v, err := x.View(b.Context(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := v.Events(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

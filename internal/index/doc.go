@@ -4,7 +4,7 @@
 //
 // It is a cache and no source of anything. It answers as ledger.State does;
 // that is tested against random histories. A file that is damaged, of another
-// version or of another ledger is deleted and made anew; one that can't be
+// version or of another ledger is emptied and filled anew; one that can't be
 // written is read, and the entries behind it are folded in memory; without any
 // there is one in memory. So it must never make a save or a reading fail, wait
 // for another process that writes the file, or be believed where the ledger

@@ -34,7 +34,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Within this package.
 var (
-	errMoved = errors.New("the file is another one by now") // somebody deleted it or made it anew
+	errMoved = errors.New("the file is another one by now") // somebody deleted it
 	errStale = errors.New("the index changed under the view")
 )
 
@@ -71,7 +71,7 @@ func damaged(err error) bool {
 	case codeError, codeNoMem, codeIOErr, codeCorrupt, codeTooBig, codeConstraint, codeMismatch, codeFormat, codeNotADB:
 		return true
 	}
-	return errors.Is(err, errMoved) || errors.Is(err, errContent)
+	return errors.Is(err, errMoved) || errors.Is(err, errUnfit) || errors.Is(err, errContent)
 }
 
 // errContent: a row holds what this package never writes.

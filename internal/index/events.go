@@ -45,16 +45,33 @@ func (v *View) eventsInFile(q ledger.EventQuery, out []ledger.Event) ([]ledger.E
 	if q.Limit > 0 {
 		limit = int64(q.Limit - len(out))
 	}
+	stmt := eventColumns + eventWhere + " AND (?5 = '' OR e.kind = ?5 OR nt.s = ?5)"
+	if v.rare(q.Kind) {
+		stmt = eventColumns + " INDEXED BY entries_type" + eventWhere + " AND e.n = 0 AND e.type = (SELECT n FROM names WHERE s = ?5)"
+	}
 	err := v.x.d.each(func(scan func(...any) error) error {
 		e, err := scanEvent(scan)
 		out = append(out, e)
 		return err
-	}, `SELECT e.rev, e.hash, e.flags, e.at, e.kind, e.ids, e.text, t.rec, nt.s, na.s, ns.s, p.branch, p.commit_id, p.base, p.detached
-		FROM entries e JOIN places p ON p.n = e.place JOIN names nt ON nt.n = e.type JOIN names na ON na.n = e.actor JOIN names ns ON ns.n = e.seal
-		LEFT JOIN texts t ON t.vn = e.text_vn
-		WHERE e.rev > ?1 AND e.rev < ?2 AND e.flags & ?3 = 0 AND (?4 = '' OR p.branch = ?4) AND (?5 = '' OR e.kind = ?5 OR nt.s = ?5)
-		ORDER BY e.rev DESC LIMIT ?6`, q.Since, before, entryNewer, q.Branch, q.Kind, limit)
+	}, stmt+" ORDER BY e.rev DESC LIMIT ?6", q.Since, before, entryNewer, q.Branch, q.Kind, limit)
 	return out, err
+}
+
+const (
+	eventColumns = `SELECT e.rev, e.hash, e.flags, e.at, e.kind, e.ids, e.text, t.rec, nt.s, na.s, ns.s, p.branch, p.commit_id, p.base, p.detached FROM entries e`
+	eventWhere   = ` JOIN places p ON p.n = e.place JOIN names nt ON nt.n = e.type JOIN names na ON na.n = e.actor JOIN names ns ON ns.n = e.seal
+		LEFT JOIN texts t ON t.vn = e.text_vn
+		WHERE e.rev > ?1 AND e.rev < ?2 AND e.flags & ?3 = 0 AND (?4 = '' OR p.branch = ?4)`
+)
+
+// rare reports whether kind is the name of a type that makes no versions: such
+// entries may lie far apart, and are found by an index.
+func (v *View) rare(kind string) bool {
+	switch kind {
+	case ledger.TypeRecord, ledger.TypeMerge, ledger.TypeStatus, ledger.TypeRetract, ledger.TypeRestore:
+		return false
+	}
+	return ledger.KnownType(kind) && v.seen.odd == 0 && !v.seen.filling
 }
 
 func scanEvent(scan func(...any) error) (ledger.Event, error) {

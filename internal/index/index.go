@@ -102,7 +102,7 @@ func (x *Index) look() ledger.Pos {
 	return x.known.pos
 }
 
-// Discard deletes the index and starts an empty one: it is rebuilt by Follow.
+// Discard empties the index: Follow makes it anew.
 // Views made before give *DamagedError.
 func (x *Index) Discard(ctx context.Context) error {
 	x.mu.Lock()
@@ -120,7 +120,9 @@ func (x *Index) discard(ctx context.Context) error {
 		_ = x.d.close()
 		level = levelTemp
 	default:
-		if x.delete() != nil { // what can't be deleted can't be trusted
+		if err := x.clear(); err == nil {
+			return nil
+		} else if !errors.Is(err, errMoved) { // what can't be emptied can't be trusted
 			level = max(level+1, levelTemp)
 		}
 	}
@@ -130,16 +132,28 @@ func (x *Index) discard(ctx context.Context) error {
 	return nil
 }
 
-func (x *Index) delete() error {
+// clear empties the file, or else deletes and closes it. The error is errMoved
+// when a new one must be opened.
+func (x *Index) clear() error {
+	err := x.same()
+	if err == nil {
+		err = x.wipe()
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errMoved) || !damaged(err) {
+		return errors.Join(err, x.d.close())
+	}
 	folder, err := x.opt.Files.OpenDir(filepath.Dir(x.path))
 	if err != nil {
 		return errors.Join(err, x.d.close())
 	}
 	defer folder.Close()
-	if x.same() != nil { // somebody else did it
-		return x.d.close()
+	if err := x.remove(folder); err != nil {
+		return err
 	}
-	return x.remove(folder)
+	return errMoved
 }
 
 // Flush makes what the index holds survive a power cut, for a process that has
@@ -178,7 +192,8 @@ type base struct {
 	lastAt   string // latest time of an entry
 	vn       int64  // last number given
 	marks    [][2]int64
-	filling  bool // not yet complete for the first time: no index but the primary keys
+	odd      int64 // records whose kind is the name of a type of entry
+	filling  bool  // not yet complete for the first time: no index but the primary keys
 	boot     string
 	flushed  int64 // entries on disk
 	spans    ledger.Spans
@@ -186,15 +201,22 @@ type base struct {
 
 // readBase reads the base as it is at this moment, inside a transaction or not.
 func (x *Index) readBase() (*base, error) {
+	if err := x.same(); err != nil {
+		return nil, err
+	}
 	var b base
 	var marks string
-	ok, err := x.d.one("SELECT rev, hash, ledger, recovery, last_at, vn, marks, filling, boot, flushed FROM base", nil,
-		&b.pos.Rev, &b.pos.Hash, &b.ledger, &b.recovery, &b.lastAt, &b.vn, &marks, &b.filling, &b.boot, &b.flushed)
+	var version int
+	ok, err := x.d.one("SELECT version, rev, hash, ledger, recovery, last_at, vn, marks, odd, filling, boot, flushed FROM base", nil,
+		&version, &b.pos.Rev, &b.pos.Hash, &b.ledger, &b.recovery, &b.lastAt, &b.vn, &marks, &b.odd, &b.filling, &b.boot, &b.flushed)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, errContent
+	}
+	if version != schemaVersion { // another build made it anew
+		return nil, errUnfit
 	}
 	if marks != "" {
 		if err := json.Unmarshal([]byte(marks), &b.marks); err != nil {
@@ -216,8 +238,8 @@ func (x *Index) writeBase(b *base) error {
 		}
 		marks = string(j)
 	}
-	return x.d.exec("UPDATE base SET rev = ?, hash = ?, ledger = ?, recovery = ?, last_at = ?, vn = ?, marks = ?, filling = ?, boot = ?",
-		b.pos.Rev, b.pos.Hash, b.ledger, b.recovery, b.lastAt, b.vn, marks, b.filling, x.opt.Boot)
+	return x.d.exec("UPDATE base SET rev = ?, hash = ?, ledger = ?, recovery = ?, last_at = ?, vn = ?, marks = ?, odd = ?, filling = ?, boot = ?",
+		b.pos.Rev, b.pos.Hash, b.ledger, b.recovery, b.lastAt, b.vn, marks, b.odd, b.filling, x.opt.Boot)
 }
 
 // write runs fn in a transaction that may write, waiting next to not at all for
@@ -229,12 +251,10 @@ func (x *Index) write(fn func() error) error {
 	if err := x.d.exec(fmt.Sprintf("PRAGMA busy_timeout(%d)", writeWait)); err != nil {
 		return err
 	}
-	err := x.d.inTx("BEGIN IMMEDIATE", func() error {
-		if err := x.same(); err != nil {
-			return err
-		}
-		return fn()
-	})
+	err := x.same()
+	if err == nil {
+		err = x.d.inTx("BEGIN IMMEDIATE", fn)
+	}
 	if perr := x.d.exec(fmt.Sprintf("PRAGMA busy_timeout(%d)", readWait)); err == nil {
 		err = perr
 	}

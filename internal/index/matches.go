@@ -6,70 +6,86 @@ import (
 	"holdfast/internal/ledger"
 )
 
+// pager fills in what a page of hits shows.
+type pager struct {
+	s      *searcher
+	page   []hit
+	out    []Match
+	rows   []*row // how each hit's record stands; nil for a check
+	fields [][]field
+	at     map[int64]int // number → index in the page, of texts in the file
+}
+
 // matches loads what a page of hits shows.
 func (s *searcher) matches(page []hit) ([]Match, error) {
-	out := make([]Match, len(page))
-	fields := make([][]field, len(page))
-	rows := make([]*row, len(page))
-	at := map[int64]int{} // number → index in the page, of texts in the file
-	var records, checks, currents []int64
+	p := &pager{s: s, page: page, out: make([]Match, len(page)), rows: make([]*row, len(page)), fields: make([][]field, len(page)), at: map[int64]int{}}
+	var records, checks []int64
 	for i := range page {
-		h := &page[i]
-		out[i] = Match{ID: h.id, Kind: h.kind, Check: h.check, Revision: h.rev, Branch: h.git.Branch, Via: h.via, Current: h.current, Rank: h.rank}
-		if !h.check {
-			r, err := s.stands(h.id)
-			if err == nil && r == nil {
-				err = errContent
-			}
-			if err != nil {
-				return nil, err
-			}
-			rows[i] = r
-			out[i].CurrentRevision = r.rev
-			out[i].Retracted = r.state == stateRetracted
-			out[i].Superseded = r.state == stateHidden && r.kind != ""
-			currents = append(currents, r.vn)
+		if err := p.begin(i); err != nil {
+			return nil, err
 		}
-		switch {
+		switch h := &page[i]; {
 		case h.behind:
-			t := s.v.over.texts[h.vn]
-			out[i].At, out[i].Actor = t.at, t.actor
-			fields[i] = out[i].fields(t.rec, t.check)
-			continue
 		case h.check:
 			checks = append(checks, h.vn)
 		default:
 			records = append(records, h.vn)
 		}
-		at[h.vn] = i
 	}
-	load := func(vns []int64, stmt string) error {
-		return s.v.x.d.each(func(scan func(...any) error) error {
-			var vn int64
-			var when, actor, rec string
-			if err := scan(&vn, &when, &actor, &rec); err != nil {
-				return err
-			}
-			m := &out[at[vn]]
-			m.At = when
-			var err error
-			fields[at[vn]], err = m.read(actor, rec)
+	if err := p.load(records, recordTexts); err != nil {
+		return nil, err
+	}
+	if err := p.load(checks, receiptTexts); err != nil {
+		return nil, err
+	}
+	if err := p.status(); err != nil {
+		return nil, err
+	}
+	for i := range p.out {
+		m := &p.out[i]
+		m.Field, m.Passage, m.Marks = passage(p.fields[i], s.ps)
+	}
+	return p.out, nil
+}
+
+// begin takes over what the hit tells.
+func (p *pager) begin(i int) error {
+	h, m := &p.page[i], &p.out[i]
+	*m = Match{ID: h.id, Kind: h.kind, Check: h.check, Revision: h.rev, Branch: h.git.Branch, Via: h.via, Current: h.current, Rank: h.rank}
+	if !h.check {
+		r, err := p.s.stands(h.id)
+		if err == nil && r == nil {
+			err = errContent
+		}
+		if err != nil {
 			return err
-		}, stmt, list(vns))
+		}
+		p.rows[i] = r
+		m.CurrentRevision, m.Retracted, m.Superseded = r.rev, r.state == stateRetracted, r.state == stateHidden && r.kind != ""
 	}
-	if err := load(records, recordTexts); err != nil {
-		return nil, err
+	if h.behind {
+		t := p.s.v.over.texts[h.vn]
+		m.At, m.Actor = t.at, t.actor
+		p.fields[i] = m.fields(t.rec, t.check)
+		return nil
 	}
-	if err := load(checks, receiptTexts); err != nil {
-		return nil, err
-	}
-	if err := s.status(page, rows, out, currents); err != nil {
-		return nil, err
-	}
-	for i := range out {
-		out[i].Field, out[i].Passage, out[i].Marks = passage(fields[i], s.ps)
-	}
-	return out, nil
+	p.at[h.vn] = i
+	return nil
+}
+
+func (p *pager) load(vns []int64, stmt string) error {
+	return p.s.v.x.d.each(func(scan func(...any) error) error {
+		var vn int64
+		var when, actor, rec string
+		if err := scan(&vn, &when, &actor, &rec); err != nil {
+			return err
+		}
+		m := &p.out[p.at[vn]]
+		m.At = when
+		var err error
+		p.fields[p.at[vn]], err = m.read(actor, rec)
+		return err
+	}, stmt, list(vns))
 }
 
 const (
@@ -108,35 +124,22 @@ func (m *Match) fields(r *ledger.Record, c *checked) []field {
 
 // status tells how the records of a page stand now, and who vouches for the
 // texts.
-func (s *searcher) status(page []hit, rows []*row, out []Match, currents []int64) error {
-	now := map[int64]string{}
-	err := s.v.x.d.each(func(scan func(...any) error) error {
-		var vn int64
-		var status string
-		err := scan(&vn, &status)
-		now[vn] = status
-		return err
-	}, "SELECT vn, status FROM versions WHERE vn IN (SELECT value FROM json_each(?))", list(currents))
+func (p *pager) status() error {
+	v := p.s.v
+	l, err := v.lens(p.s.q.Scope)
 	if err != nil {
 		return err
 	}
-	l, err := s.v.lens(s.q.Scope)
+	now, err := p.statuses()
 	if err != nil {
 		return err
 	}
-	for i := range page {
-		h, m, r := &page[i], &out[i], rows[i]
+	for i := range p.page {
+		h, m, r := &p.page[i], &p.out[i], p.rows[i]
 		if r == nil {
 			continue
 		}
 		m.Status = now[r.vn]
-		if s.v.over != nil {
-			for _, w := range s.v.over.vers[h.id] {
-				if w.vn == r.vn {
-					m.Status = w.Status
-				}
-			}
-		}
 		switch {
 		case m.Actor.Kind == ledger.Person:
 			m.Confirmed = true
@@ -151,4 +154,30 @@ func (s *searcher) status(page []hit, rows []*row, out []Match, currents []int64
 		}
 	}
 	return nil
+}
+
+// statuses gives the status of the current versions, by number.
+func (p *pager) statuses() (map[int64]string, error) {
+	now := map[int64]string{}
+	var vns []int64
+	for _, r := range p.rows {
+		if r == nil {
+			continue
+		}
+		vns = append(vns, r.vn)
+		if p.s.v.over == nil {
+			continue
+		}
+		for _, w := range p.s.v.over.vers[r.id] {
+			now[w.vn] = w.Status
+		}
+	}
+	err := p.s.v.x.d.each(func(scan func(...any) error) error {
+		var vn int64
+		var status string
+		err := scan(&vn, &status)
+		now[vn] = status
+		return err
+	}, "SELECT vn, status FROM versions WHERE rev <= ? AND vn IN (SELECT value FROM json_each(?))", p.s.v.upTo, list(vns))
+	return now, err
 }

@@ -173,7 +173,7 @@ func (x *Index) keep(ctx context.Context, fn func() error) error {
 	return fmt.Errorf("%w: %w", ErrNotKept, err)
 }
 
-// replaced deletes a damaged file, and tells.
+// replaced empties a damaged file, and tells.
 func (x *Index) replaced(ctx context.Context, err error) error {
 	if !damaged(err) {
 		return fmt.Errorf("read index: %w", err)

@@ -74,7 +74,7 @@ func (x *Index) try(ctx context.Context, level int) error {
 		return err
 	}
 	defer folder.Close()
-	for range 3 { // it may be deleted by us, and by others meanwhile
+	for range 3 { // it may be emptied by us, and deleted by others meanwhile
 		if err = x.openIn(ctx, folder, where, level); !errors.Is(err, errAgain) {
 			break
 		}
@@ -118,7 +118,7 @@ func (x *Index) openIn(ctx context.Context, folder *durable.Dir, where string, l
 		return errors.Join(folder.Remove(FileName), errAgain)
 	}
 	d, err := open(ctx, path, where == InReadOnly)
-	if damaged(err) && where != InReadOnly {
+	if damaged(err) && where != InReadOnly { // not even the settings could be read
 		return errors.Join(removeFrom(folder), errAgain)
 	}
 	if err != nil {
@@ -128,23 +128,23 @@ func (x *Index) openIn(ctx context.Context, folder *durable.Dir, where string, l
 	if err = x.same(); err == nil {
 		err = x.admit()
 	}
+	if errors.Is(err, errUnfit) && where != InReadOnly {
+		err = x.wipe()
+	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errMoved):
 		return errors.Join(d.close(), errAgain)
-	case where != InReadOnly && (errors.Is(err, errUnfit) || damaged(err)):
-		if err = x.remove(folder); err == nil {
-			err = errAgain
-		}
-		return err
+	case where != InReadOnly && damaged(err):
+		return errors.Join(x.remove(folder), errAgain)
 	}
 	return errors.Join(err, d.close())
 }
 
 // same checks that the path still leads to the file that was opened. A file
-// that was deleted under us shares its journal's name with its successor, so
-// it must never be written again.
+// that was deleted under us shares its journal's name with its successor: even
+// reading it could take that journal for its own.
 func (x *Index) same() error {
 	if x.path == "" {
 		return nil
@@ -195,36 +195,13 @@ func (x *Index) create() error {
 		if _, err := x.d.one("PRAGMA user_version", nil, &version); err != nil || version != 0 {
 			return err
 		}
-		if err := x.d.script(schema); err != nil {
-			return err
-		}
-		return x.d.script(fmt.Sprintf("PRAGMA user_version(%d)", schemaVersion))
+		return x.tables()
 	})
 }
 
-// remove deletes the file and closes it. Whoever else has it open goes on with
-// it, and notices at his next write; nobody is in the middle of one.
-func (x *Index) remove(folder *durable.Dir) error {
-	err := x.d.exec("BEGIN EXCLUSIVE")
-	if busy(err) { // a writer of another version, perhaps: this place is his
-		return errors.Join(err, x.d.close())
+func (x *Index) tables() error {
+	if err := x.d.script(schema); err != nil {
+		return err
 	}
-	x.d.open = err == nil // a file too damaged for a transaction goes without
-	if err = removeFrom(folder); err == nil {
-		_ = x.d.close() // of a deleted file
-		return nil
-	}
-	_ = x.d.close()
-	return removeFrom(folder) // Windows removes no open file
-}
-
-// removeFrom removes the journal first: a new file must never meet an old
-// journal, while an old file without one is on its way out.
-func removeFrom(folder *durable.Dir) error {
-	for _, name := range []string{FileName + journalSuffix, FileName} {
-		if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return x.d.script(fmt.Sprintf("PRAGMA user_version(%d)", schemaVersion))
 }

@@ -1,8 +1,12 @@
 package index
 
 // schemaVersion is raised with every change of the tables or of what they hold;
-// a file of another version is deleted. It is PRAGMA user_version.
-const schemaVersion = 1
+// a file of another version is made anew. It is PRAGMA user_version, and stands
+// in base in every version, so that who has the file open can tell.
+const (
+	schemaVersion     = 1
+	schemaVersionText = "1"
+)
 
 // tokenizer is how texts are taken apart, as words does.
 const tokenizer = "tokenize='unicode61 remove_diacritics 2'"
@@ -15,9 +19,9 @@ const tokenizer = "tokenize='unicode61 remove_diacritics 2'"
 // see indexes. place 0 is "no repository"; name 0 is "". pending are revisions
 // that a redact entry names and whose bodies were still in the log.
 const schema = `
-CREATE TABLE base (one INTEGER PRIMARY KEY, rev INTEGER, hash TEXT, ledger TEXT, recovery TEXT, last_at TEXT,
-	vn INTEGER, marks TEXT, filling INTEGER, boot TEXT, flushed INTEGER);
-INSERT INTO base VALUES (0, 0, '', '', '', '', 0, '', 1, '', 0);
+CREATE TABLE base (one INTEGER PRIMARY KEY, version INTEGER, rev INTEGER, hash TEXT, ledger TEXT, recovery TEXT, last_at TEXT,
+	vn INTEGER, marks TEXT, odd INTEGER, filling INTEGER, boot TEXT, flushed INTEGER);
+INSERT INTO base VALUES (0, ` + schemaVersionText + `, 0, '', '', '', '', 0, '', 0, 1, '', 0);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE stamps (bucket INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE ancestry (n INTEGER PRIMARY KEY, head TEXT UNIQUE, data BLOB);

@@ -359,3 +359,21 @@ func TestForeignCursor(t *testing.T) {
 		}
 	}
 }
+
+// What a recovery took back is not found, not even in the history.
+func TestSearchAfterRecover(t *testing.T) {
+	r := ledgertest.Record("a", ledger.KindNote, "needle before")
+	es := ledgertest.Entries(ledgertest.Key(), ledgertest.First(), ledgertest.Save(r), ledgertest.Save(corrected(r, "needle after", 1)),
+		ledgertest.Save(ledgertest.Record("b", ledger.KindNote, "needle of another")), ledgertest.Check("needle", ledger.Passed), ledgertest.Recover("g", 1))
+	everyView(t, es, func(t *testing.T, v *index.View) {
+		for _, history := range []bool{false, true} {
+			res, err := v.Search(t.Context(), index.SearchQuery{Text: "needle", History: history})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"a@1"}, found(res)); diff != "" {
+				t.Errorf("history %v: -want +got\n%s", history, diff)
+			}
+		}
+	})
+}

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"modernc.org/sqlite"
 )
 
 // database is one connection with its prepared statements. It is not safe for
@@ -42,6 +44,11 @@ var pragmas = []string{
 }
 
 // open opens a file, or memory for an empty path.
+//
+// On Linux its locks are bound to the open file: the older kind is lost as soon
+// as anything in this process opens and closes the file, such as doctor, or
+// another index that finds the file just made. The switch is the driver's, for
+// the whole process, and an error means that there is only the older kind.
 func open(ctx context.Context, path string, readOnly bool) (*database, error) {
 	q := url.Values{"_pragma": pragmas}
 	if readOnly {
@@ -49,6 +56,7 @@ func open(ctx context.Context, path string, readOnly bool) (*database, error) {
 	} else {
 		q["_pragma"] = append([]string{"journal_mode(TRUNCATE)"}, pragmas...)
 	}
+	_, _ = sqlite.OFDLocking(true)
 	pool, err := sql.Open("sqlite", fileURI(path)+"?"+q.Encode())
 	if err != nil {
 		return nil, err

@@ -87,6 +87,9 @@ func (w *writer) apply(it *item) error {
 	for _, id := range ev.IDs {
 		w.changed[id] = true
 	}
+	if ledger.KnownType(ev.Kind) {
+		w.b.odd++
+	}
 	flags := 0
 	if d.Erased {
 		flags |= entryErased
