@@ -159,6 +159,10 @@ func explainLedger(err error) (Problem, bool) {
 
 // explainDisk: the place can't be written or read, or others were faster.
 func explainDisk(err error) (Problem, bool) {
+	if e, ok := errors.AsType[*filelog.UnfinishedError](err); ok {
+		return Problem{Code: "busy", Exit: ExitBusy, Message: "busy, nothing was saved: " + e.Error(),
+			Next: "try again; if it stays so, see what is wrong: holdfast doctor"}, true
+	}
 	if e, ok := errors.AsType[*durable.BusyError](err); ok && !errors.Is(err, context.Canceled) {
 		holder := ""
 		if e.Holder != "" {
