@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,9 @@ func section(ar *txtar.Archive, name string) []byte {
 	return nil
 }
 
+// opaque are the cursors of the index, whose form is its own business.
+var opaque = regexp.MustCompile(`(cursor(?:": "| ))[A-Za-z0-9_-]{8,}`)
+
 // stage is a server under a fixed clock and fixed randomness.
 type stage struct {
 	*bed
@@ -104,7 +108,7 @@ func (s *stage) pretty(line []byte) []byte {
 		s.t.Fatal(err)
 	}
 	b.WriteByte('\n')
-	return bytes.ReplaceAll(bytes.ReplaceAll(b.Bytes(), []byte(s.dir), []byte("$PROJECT")), []byte(s.home), []byte("$HOME"))
+	return bytes.ReplaceAll(bytes.ReplaceAll(opaque.ReplaceAll(b.Bytes(), []byte("${1}$$CURSOR")), []byte(s.dir), []byte("$PROJECT")), []byte(s.home), []byte("$HOME"))
 }
 
 func (s *stage) begin() {

@@ -56,6 +56,7 @@ func largest(id string) map[string]any {
 }
 
 func TestCaseC048_AnswersStaySmall(t *testing.T) {
+	t.Parallel()
 	const records = 3000
 	b := newBed(t)
 	b.fill(records)

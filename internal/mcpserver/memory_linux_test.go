@@ -13,6 +13,7 @@ const mostIdle = 25_000
 // large messages, after a text that needed the detector of secrets, and after
 // making its index.
 func TestAnIdleServerIsSmall(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.fill(3000)
 	b.forget()

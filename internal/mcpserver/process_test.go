@@ -14,6 +14,7 @@ const rounds = 50
 
 // The SDK by itself drops calls in flight when the input ends.
 func TestEveryCallReadIsAnsweredAtTheEndOfInput(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	for i := range rounds {
 		p := b.start()
@@ -45,6 +46,7 @@ func (b *bed) saved(t *testing.T, n int) {
 }
 
 func TestManyCallsInOneGulpAreAllAnswered(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	p := b.start()
 	p.initialize()
@@ -69,6 +71,7 @@ func TestManyCallsInOneGulpAreAllAnswered(t *testing.T) {
 
 // Cancelled or not: a save that is answered is there, one that isn't may be.
 func TestCancelledCalls(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	p := b.start()
 	p.initialize()
@@ -122,6 +125,7 @@ func TestCaseC052_ARepeatedKeyGivesTheFirstAnswer(t *testing.T) {
 
 // Every line on standard output is a message, whatever happens.
 func TestCaseC045_OnlyMessagesOnStandardOutput(t *testing.T) {
+	t.Parallel()
 	noisy := []string{"TERM=xterm-256color", "NO_COLOR=1", "DEBUG=*", "GODEBUG=http2debug=2", "HOLDFAST_DEBUG=1", "GIT_TRACE=1", "MCPGODEBUG="}
 	calls := func(p *proc) {
 		p.initialize()

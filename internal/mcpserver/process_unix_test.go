@@ -40,6 +40,7 @@ func (b *bed) client(i int) (c *exec.Cmd, serverEnds io.Reader) {
 }
 
 func TestASaveOutlivesTheClientThatSentIt(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	for i := range rounds {
 		c, ends := b.client(i)
@@ -79,6 +80,7 @@ func (b *bed) holdLock() (release func()) {
 // A save that was read is finished and answered in spite of a signal, or two as
 // clients send them, and the process ends by itself.
 func TestSignalsDuringASave(t *testing.T) {
+	t.Parallel()
 	for _, sigs := range [][]os.Signal{{syscall.SIGTERM}, {os.Interrupt, syscall.SIGTERM}, {syscall.SIGHUP, syscall.SIGHUP}} {
 		t.Run(fmt.Sprint(sigs), func(t *testing.T) {
 			b := newBed(t)

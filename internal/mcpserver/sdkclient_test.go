@@ -14,6 +14,7 @@ import (
 // The official SDK's client, in both eras: it lists, records, resumes, and is
 // told of another process's save.
 func TestASDKClientIsServed(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"", "2025-06-18"} {
 		t.Run("protocol "+version, func(t *testing.T) {
 			ctx := context.Background()

@@ -23,6 +23,7 @@ func padded(id string, n int, lineEnd string) string {
 }
 
 func TestCaseC046_MessagesOfEverySize(t *testing.T) {
+	t.Parallel()
 	deep := func(n int) string {
 		return `{"jsonrpc":"2.0","id":"d","method":"tools/call","params":{"name":"holdfast_record","arguments":` + strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) + "}}\n"
 	}

@@ -27,6 +27,7 @@ func tortured(t *testing.T) int {
 // Eight times a command line saves again and again, while four MCP sessions
 // save too: none is lost, none refused, and the chain holds.
 func TestTortureCommandLinesAndSessionsSaveTogether(t *testing.T) {
+	t.Parallel()
 	const lines, sessions = 8, 4
 	n := tortured(t)
 	b := newBed(t)
