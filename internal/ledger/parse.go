@@ -56,7 +56,7 @@ func (e *Entry) split(b []byte) bool {
 		return false
 	}
 	n := min(len(b), len(`,"hash":"","seal":""`)+2*64)
-	tail := string(b[:n]) // one copy for hash and seal
+	tail := string(b[:n])                                    // one copy for hash and seal
 	if e.Hash, tail, ok = cutValue(tail, `,"hash":"`); !ok { // Parse checks its digits
 		return false
 	}
