@@ -204,7 +204,7 @@ func TestPublishWarnsWhenTheTemporaryStays(t *testing.T) {
 	f, err := d.OpenLinked("1")
 	check(t, err)
 	f.Close()
-	if got, err := d.ReadFile("1", 10); err != nil || string(got) != "x" {
+	if got, err := d.ReadLinked("1", 10); err != nil || string(got) != "x" {
 		t.Error(got, err)
 	}
 }

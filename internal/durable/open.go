@@ -108,9 +108,14 @@ func kind(m fs.FileMode) string {
 }
 
 // ReadFile reads a whole file of at most limit bytes, else *TooLargeError. It
-// opens as OpenLinked does.
-func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
-	f, info, err := d.openFile(name, os.O_RDONLY, 2)
+// opens as Open does.
+func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) { return d.readFile(name, limit, 1) }
+
+// ReadLinked is ReadFile that opens as OpenLinked does.
+func (d *Dir) ReadLinked(name string, limit int64) ([]byte, error) { return d.readFile(name, limit, 2) }
+
+func (d *Dir) readFile(name string, limit, links int64) ([]byte, error) {
+	f, info, err := d.openFile(name, os.O_RDONLY, links)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (c *claim) judge(how string, err error) (Published, error) {
 	case !info.Mode().IsRegular() || info.Size() != int64(len(c.data)):
 		return Published{}, fmt.Errorf("publish %s: %w", c.path(), ErrExists)
 	}
-	got, rerr := c.dir.ReadFile(c.name, int64(len(c.data)))
+	got, rerr := c.dir.ReadLinked(c.name, int64(len(c.data)))
 	var big *TooLargeError
 	switch {
 	case rerr == nil && bytes.Equal(got, c.data):

@@ -187,7 +187,7 @@ func (x *eraser) file(g, d *durable.Dir, name string) error {
 // copyLines copies a file to w without the bodies to erase, and tells whether
 // that changes anything.
 func (x *eraser) copyLines(d *durable.Dir, name string, w io.Writer) (changes bool, err error) {
-	f, err := d.OpenLinked(name)
+	f, err := d.Open(name)
 	if err != nil {
 		return false, fmt.Errorf("erase: %w", err)
 	}

@@ -31,7 +31,7 @@ func formatOf(id string) format { return format{"holdfast", ledger.FormatVersion
 // fs.ErrNotExist; one that is something else is damage.
 func readFormat(top *durable.Dir) (format, error) {
 	path := place(top.Path(), formatName)
-	b, err := top.ReadFile(formatName, maxFormat)
+	b, err := readFile(top, top, formatName, maxFormat)
 	if tooLarge, ok := errors.AsType[*durable.TooLargeError](err); ok {
 		return format{}, &DamageError{Kind: DamageUnreadable, Rev: -1, Path: path, Why: "it is not a ledger's format file", Err: tooLarge}
 	}

@@ -156,7 +156,7 @@ func (f *folder) everything(ctx context.Context, yield func(Line, error) bool) e
 // packLines is walkPack that goes on behind what is wrong.
 func (f *folder) packLines(ctx context.Context, p pack, yield func(Line, error) bool) error {
 	at := Line{Path: place(f.pack.Path(), p.name())}
-	file, err := f.pack.OpenLinked(p.name())
+	file, err := f.openPack(p.name())
 	if err != nil {
 		if !yield(at, fmt.Errorf("open pack: %w", err)) {
 			return errStop

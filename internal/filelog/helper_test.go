@@ -299,3 +299,31 @@ func when(op durable.Op, suffix string, do func()) *durable.Layer {
 }
 
 func isConflict(err error) bool { return errors.As(err, new(*ledger.ConflictError)) }
+
+func isNotWritable(err error) bool { return durable.NotWritable(err) }
+func isFull(err error) bool        { return durable.DiskFull(err) }
+
+// readOnlyBelow and fullBelow play a file system that is read-only or full.
+func readOnlyBelow(dir string, err error) *durable.Layer {
+	return &durable.Layer{Fault: func(op durable.Op, path string) error {
+		switch op {
+		case durable.OpCreate, durable.OpWrite, durable.OpLink, durable.OpRename, durable.OpRemove, durable.OpMkdir, durable.OpChmod, durable.OpTruncate, durable.OpLock:
+			if strings.HasPrefix(path, dir) {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+func fullBelow(dir string) *durable.Layer {
+	return &durable.Layer{Fault: func(op durable.Op, path string) error {
+		switch op {
+		case durable.OpWrite, durable.OpMkdir:
+			if strings.HasPrefix(path, dir) && filepath.Base(path) != lockName && filepath.Base(path) != mirrorLockName {
+				return errFull
+			}
+		}
+		return nil
+	}}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
 )
 
@@ -49,12 +50,18 @@ func (l *Log) prove(ctx context.Context, v *view) error {
 	if ferr == nil && first.Type == ledger.TypeLedger && first.Ledger == v.f.id && v.seals.Check(&first) == ledger.SealedHere {
 		return nil
 	}
+	if errors.Is(ferr, durable.ErrUnsafe) {
+		return ferr
+	}
 	mirrored := false
 	for _, s := range v.st {
 		if s.tail.last.Hash == "" {
 			continue
 		}
 		mirrored = true
+		if ferr != nil || first.Type != ledger.TypeLedger || v.seals.Check(&first) == ledger.BadSeal {
+			break
+		}
 		if e, err := v.entry(min(s.tail.last.Rev, v.s.head)); err == nil && e.Hash == s.tail.last.Hash {
 			return nil
 		}
@@ -80,6 +87,9 @@ func (l *Log) unproven(ctx context.Context, v *view, first *ledger.Entry, ferr e
 			return d.may(briefly)
 		}
 		return ferr
+	}
+	if named && v.seals.Check(first) == ledger.BadSeal {
+		return damage(DamageChanged, 0, path, "its seal is not this machine's")
 	}
 	if named && first.Type != ledger.TypeLedger {
 		return damage(DamageChanged, 0, path, "it is not the first revision of a ledger")

@@ -84,7 +84,7 @@ func (m *Machine) keyIn(root string) (ledger.Key, error) {
 }
 
 func readKey(d *durable.Dir) (ledger.Key, error) {
-	b, err := d.ReadFile(keyName, 256)
+	b, err := readFile(d, d, keyName, 256)
 	if err != nil {
 		return nil, fmt.Errorf("read seal key: %w", err)
 	}

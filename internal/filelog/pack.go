@@ -100,7 +100,7 @@ func (v *view) publishPack(p pack, lines []byte) error {
 	pub, err := v.f.pack.Publish(tmp, p.name(), lines, sealedMode)
 	tell(&v.notice, pub)
 	if err == nil {
-		back, err := v.f.pack.ReadFile(p.name(), int64(len(lines)))
+		back, err := readFile(v.f.pack, tmp, p.name(), int64(len(lines)))
 		if err == nil && !bytes.Equal(back, lines) {
 			err = damage(DamageChanged, p.from, place(v.f.pack.Path(), p.name()), "it does not read back as written")
 		}

@@ -21,7 +21,7 @@ func (f *folder) entry(s *listing, rev int64) (ledger.Entry, error) {
 
 func (f *folder) looseEntry(rev int64) (ledger.Entry, error) {
 	path := place(f.rev.Path(), revFile(rev))
-	b, err := f.rev.ReadFile(revFile(rev), ledger.MaxEntry)
+	b, err := f.readRevision(revFile(rev), ledger.MaxEntry)
 	if tooLarge, ok := errors.AsType[*durable.TooLargeError](err); ok {
 		return ledger.Entry{}, &DamageError{Kind: DamageChanged, Rev: rev, Path: path, Why: "it is larger than a revision can be", Err: tooLarge}
 	}
@@ -52,7 +52,7 @@ func checkEntry(path string, rev int64, line []byte) (ledger.Entry, error) {
 // holds other revisions is damage.
 func (f *folder) walkPack(p pack, rev int64, emit func(ledger.Entry) error) error {
 	path := place(f.pack.Path(), p.name())
-	file, err := f.pack.OpenLinked(p.name())
+	file, err := f.openPack(p.name())
 	if err != nil {
 		return fmt.Errorf("open pack: %w", err)
 	}
