@@ -105,11 +105,11 @@ func TestKnownBy(t *testing.T) {
 
 // A lost key is made anew, and nothing else changes.
 func TestLostKey(t *testing.T) {
-	l, p := made(t, 3)
+	l, _ := made(t, 3)
 	old := get(t, l.state(keyName))
 	check(t, os.Remove(l.state(keyName)))
 	fresh := l.again()
-	p = fill(t, fresh, 2)
+	p := fill(t, fresh, 2)
 	verify(t, fresh, p)
 	if now := get(t, l.state(keyName)); now == old {
 		t.Error("the key came back")

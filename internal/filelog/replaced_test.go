@@ -115,8 +115,8 @@ func TestReplacedHeads(t *testing.T) {
 		{"sealed elsewhere", func(t *testing.T, l *Log, p ledger.Pos, es []ledger.Entry) {
 			l.recovered(t, 2, ledgertest.OtherKey(), p)
 		}, false},
-		{"sealed elsewhere, then adopted here", func(t *testing.T, l *Log, p ledger.Pos, es []ledger.Entry) {
-			es = l.recovered(t, 2, ledgertest.OtherKey(), p)
+		{"sealed elsewhere, then adopted here", func(t *testing.T, l *Log, p ledger.Pos, _ []ledger.Entry) {
+			es := l.recovered(t, 2, ledgertest.OtherKey(), p)
 			d := ledgertest.Adopt(l.id())
 			d.Recovery = es[len(es)-1].Recovery
 			l.putGeneration(t, 2, ledgertest.Extend(es, l.key1(t), d))

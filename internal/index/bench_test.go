@@ -242,7 +242,6 @@ func BenchmarkFollowOne(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer x.Close()
-	log := logOf(nil)
 	last := es[n-1]
 	cpu := cpuTime()
 	for b.Loop() {
@@ -253,7 +252,7 @@ func BenchmarkFollowOne(b *testing.B) {
 			b.Fatal(err)
 		}
 		last = e
-		log = logOf([]ledger.Entry{e})
+		log := logOf([]ledger.Entry{e})
 		b.StartTimer()
 		if err := x.Follow(b.Context(), log); err != nil {
 			b.Fatal(err)
