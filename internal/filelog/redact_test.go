@@ -265,8 +265,8 @@ func TestRedactedBodyComesBack(t *testing.T) {
 // Erasing doesn't change what was not asked for, byte for byte.
 func TestRedactLeavesTheRest(t *testing.T) {
 	l := testLog(t)
-	p := add(t, l, create(t, l), note(leaked))
-	p = fill(t, l, 3)
+	add(t, l, create(t, l), note(leaked))
+	p := fill(t, l, 3)
 	p = add(t, l, p, typed(ledgertest.Redact(ledger.Ref{ID: "n-1", Rev: 1})))
 	put(t, l.mirror(), "garbage\n\n"+get(t, l.mirror())+"{\"torn")
 	before := strings.SplitAfter(get(t, l.mirror()), "\n")
