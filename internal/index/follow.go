@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"holdfast/internal/ledger"
@@ -42,6 +41,7 @@ type follower struct {
 	x   *Index
 	log Source
 
+	filling  bool // the file is not yet complete
 	discards int
 }
 
@@ -161,7 +161,7 @@ func (f *follower) once(ctx context.Context) error {
 	if readOnly {
 		return f.known(ctx, b)
 	}
-	if b.filling {
+	if f.filling = b.filling; b.filling {
 		if err := x.roomy(); err != nil {
 			return &ioError{err}
 		}
@@ -171,9 +171,14 @@ func (f *follower) once(ctx context.Context) error {
 		return err
 	}
 	seen := b.pos
-	err = f.batches(ctx, b.pos, func(items []item) error {
-		return f.put(items, &seen)
-	})
+	q := f.feed(ctx, seen)
+	defer q.close()
+	for more := true; more && err == nil; {
+		more, err = f.put(q, &seen)
+	}
+	if err == nil {
+		err = q.err
+	}
 	var e *ioError
 	if seen == b.pos && !errors.As(err, &e) {
 		// Nothing followed. If what the index holds isn't in the log, that is
@@ -229,9 +234,22 @@ func (f *follower) known(ctx context.Context, b *base) error {
 	return &RegressedError{Base: b.pos}
 }
 
-// put applies items behind seen in one transaction.
-func (f *follower) put(items []item, seen *ledger.Pos) error {
+// put applies entries behind seen in one transaction, and reports whether there
+// were any. While a file is filled nobody else needs it: then the transaction
+// is a long one, and takes the entries as they come.
+func (f *follower) put(q *feed, seen *ledger.Pos) (bool, error) {
 	x := f.x
+	items := q.next()
+	if items == nil {
+		return false, nil
+	}
+	for !f.filling && len(items) < x.limits.batch {
+		c := q.next()
+		if c == nil {
+			break
+		}
+		items = append(items, c...)
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var next ledger.Pos
@@ -240,49 +258,57 @@ func (f *follower) put(items []item, seen *ledger.Pos) error {
 		if err != nil {
 			return err
 		}
-		if b.pos != *seen {
+		if b.pos != *seen || b.filling != f.filling {
 			return errOvertaken
 		}
-		if err := x.apply(b, items); err != nil {
-			return err
+		w := newWriter(x.d, b)
+		for n := 0; items != nil; {
+			if err := w.all(items); err != nil {
+				return err
+			}
+			if n += len(items); !b.filling || n >= x.limits.fill {
+				break
+			}
+			items = q.next()
 		}
 		next = b.pos
-		return x.writeBase(b)
+		return x.end(w)
 	})
 	if err != nil {
-		return &ioError{err}
+		return false, &ioError{err}
 	}
 	*seen = next
 	if x.opt.Progress != nil {
 		x.opt.Progress(next.Rev)
 	}
-	return nil
+	return true, nil
 }
 
-// apply writes items and what follows from them for the table of scope 0.
-func (x *Index) apply(b *base, items []item) error {
-	w := newWriter(x.d, b)
-	for i := range items {
-		if err := w.apply(&items[i]); err != nil {
-			return fmt.Errorf("revision %d: %w", items[i].delta.Rev, err)
-		}
+// end writes what follows from the entries that w applied.
+func (x *Index) end(w *writer) error {
+	b := w.b
+	err := w.finish()
+	if err == nil {
+		err = x.redacted(w)
 	}
-	if err := w.finish(); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := x.redacted(w); err != nil || b.filling {
-		return err
+	if b.filling {
+		return x.writeBase(b)
 	}
 	everything := &lens{d: x.d, spans: &b.spans, upTo: b.pos.Rev}
 	t := table{x.d, 0}
-	var err error
 	if w.recovered || len(w.changed) > x.limits.change {
 		err = t.fill(everything)
 	} else {
 		err = t.refresh(everything, w.changed)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.d.exec("UPDATE scopes SET upto = ? WHERE sid = 0", b.pos.Rev)
 	}
-	return x.d.exec("UPDATE scopes SET upto = ? WHERE sid = 0", b.pos.Rev)
+	if err == nil {
+		err = x.writeBase(b)
+	}
+	return err
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"holdfast/internal/index"
@@ -236,4 +238,40 @@ func logEntries(t testing.TB, n int) []ledger.Entry {
 		ds = append(ds, ledgertest.Save(ledgertest.Record("r-"+strconv.Itoa(i), ledger.KindNote, "note "+strconv.Itoa(i))))
 	}
 	return ledgertest.Entries(ledgertest.Key(), ds...)
+}
+
+// What the histories don't have: reasons, old ones that a change drops, commits
+// without a branch, and everything else that a version can hold.
+func TestVersionsInFull(t *testing.T) {
+	full := ledger.Record{
+		ID: "full", Kind: ledger.KindNext, Text: "text", Why: "why", Source: "source", DoneWhen: "unit", Status: ledger.StatusDone, WithoutEvidence: "by hand",
+		Cites: []ledger.Cite{{Path: "a b/ü.md", SHA256: "00"}, {Path: "gone"}},
+	}
+	save := ledgertest.Save(full)
+	save.Body.Worktree, save.Body.Actor = "wt", ledgertest.Person()
+	save.Body.Git = ledger.Git{Commit: ledgertest.ID(3), Base: ledgertest.ID(2), Detached: true}
+	reopened := ledgertest.Status("full", 1, ledger.StatusOpen)
+	done := ledgertest.Status("full", 2, ledger.StatusDone)
+	done.Body.Change.WithoutEvidence, done.Body.Change.Settles = "seen by eye", []int64{1}
+	noGit := ledgertest.Retract("full", 3)
+	noGit.Body.Worktree = "other"
+	lost := ledgertest.Status("never-there", 2, ledger.StatusDone)
+	lost.Body.Change.WithoutEvidence = "no reason"
+	es := ledgertest.Entries(ledgertest.Key(), ledgertest.First(), save, reopened, done, noGit, lost, ledgertest.Restore("never-there", 5))
+	everyView(t, es, func(t *testing.T, v *index.View) {
+		answers(t, v, es)
+		for _, id := range []string{"full", "never-there"} {
+			want, err := fold(t, es).Versions(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := v.Versions(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("%s: -fold +index\n%s", id, diff)
+			}
+		}
+	})
 }

@@ -39,6 +39,7 @@ CREATE TABLE versions (vn INTEGER PRIMARY KEY, id TEXT, rev INTEGER, place INTEG
 CREATE TABLE texts (vn INTEGER PRIMARY KEY, rec TEXT);
 CREATE TABLE receipts (vn INTEGER PRIMARY KEY, rev INTEGER, place INTEGER, id TEXT, rec TEXT);
 CREATE VIRTUAL TABLE fts USING fts5(id, text, more, content='', ` + tokenizer + `);
+INSERT INTO fts (fts, rank) VALUES ('hashsize', 8000000);
 
 CREATE TABLE confirms (id TEXT, rev INTEGER, by INTEGER, PRIMARY KEY (id, rev, by)) WITHOUT ROWID;
 CREATE TABLE carries (rev INTEGER PRIMARY KEY, place INTEGER, branches TEXT);

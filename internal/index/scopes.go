@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"errors"
 	"maps"
 
 	"holdfast/internal/ledger"
@@ -27,9 +26,12 @@ type limits struct {
 	small  int64 // versions that are not worth a table
 	behind int   // changed records that a view works out by itself
 	batch  int   // entries that one transaction applies
+	fill   int   // the same while a file is filled
 }
 
-func usual() limits { return limits{scopes: 6, change: 5000, small: 500, behind: 50, batch: 5000} }
+func usual() limits {
+	return limits{scopes: 6, change: 5000, small: 500, behind: 50, batch: 5000, fill: 20000}
+}
 
 // stored is what the file knows of a scope's table.
 type stored struct {
@@ -258,8 +260,8 @@ func (v *View) store(s *ledger.Scope, t stored, ids map[string]bool) error {
 		t.sid, v.upTo, len(ps), ps.digest(s, v.head.Rev))
 }
 
-// newScope makes room for one more table, by dropping the one that was brought
-// up to date longest ago if there are many.
+// newScope makes room for one more table, by giving up the one that was brought
+// up to date longest ago if there are many. Its rows go when it is filled.
 func (x *Index) newScope() (int64, error) {
 	var n, oldest, last int64
 	_, err := x.d.one("SELECT count(*) - 1, max(sid), ifnull((SELECT sid FROM scopes WHERE sid > 0 ORDER BY used LIMIT 1), 0) FROM scopes", nil, &n, &last, &oldest)
@@ -269,5 +271,5 @@ func (x *Index) newScope() (int64, error) {
 	if n < int64(x.limits.scopes) {
 		return last + 1, nil
 	}
-	return oldest, errors.Join(table{x.d, oldest}.clear(), x.d.exec("DELETE FROM scopes WHERE sid = ?", oldest))
+	return oldest, x.d.exec("DELETE FROM scopes WHERE sid = ?", oldest)
 }

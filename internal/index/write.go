@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"holdfast/internal/ledger"
@@ -57,6 +58,15 @@ func (w *writer) finish() error {
 		d := &w.docs[i]
 		if err := w.d.exec("INSERT INTO fts (rowid, id, text, more) VALUES (?, ?, ?, ?)", d.vn, d.id, d.text, d.more); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) all(items []item) error {
+	for i := range items {
+		if err := w.apply(&items[i]); err != nil {
+			return fmt.Errorf("revision %d: %w", items[i].delta.Rev, err)
 		}
 	}
 	return nil
