@@ -140,6 +140,13 @@ func TestSeals(t *testing.T) {
 		if got := c.seals.Check(&c.e); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
+		many := c.seals.Checker()
+		for range 2 {
+			many.Check(&sealed) // another entry in between
+			if got := many.Check(&c.e); got != c.want {
+				t.Errorf("%s, among many: %d, want %d", c.name, got, c.want)
+			}
+		}
 	}
 	if !key.Sealed(sealed.Hash, sealed.Seal) || key.Sealed(sealed.Hash, sealed.Seal[:63]) || other.Sealed(sealed.Hash, sealed.Seal) {
 		t.Error("Sealed")
