@@ -97,7 +97,7 @@ func (l *Log) hasAt(dir, id string, p ledger.Pos) bool {
 	f := &folder{top: top}
 	defer f.close()
 	fm, err := readFormat(top)
-	if err != nil || fm.Ledger != id || f.openGeneration() != nil || f.gen == 0 {
+	if err != nil || fm.Ledger != id || f.openGeneration(nil) != nil || f.gen == 0 {
 		return false
 	}
 	s, _, err := f.list()

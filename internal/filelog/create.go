@@ -136,7 +136,7 @@ func (l *Log) StartOver(_ context.Context) (old Note, err error) {
 func (l *Log) emptyFolder(top *durable.Dir) error {
 	f := &folder{top: top}
 	defer func() { f.top = nil; f.close() }()
-	if err := f.openGeneration(); err != nil {
+	if err := f.openGeneration(nil); err != nil {
 		return err
 	}
 	if f.gen > 0 {

@@ -72,12 +72,12 @@ func (l *Log) read(ctx context.Context, p *ledger.Pos, yield func(ledger.Entry, 
 		return err
 	}
 	defer v.close()
-	first := true
+	first, seals := true, v.seals.Checker()
 	_, err = v.walk(ctx, p.Next(), func(e ledger.Entry) error {
 		if e.Prev != p.Hash {
 			return v.misplaced(&e, *p, first)
 		}
-		if v.seals.Check(&e) == ledger.BadSeal {
+		if seals.Check(&e) == ledger.BadSeal {
 			return damage(DamageChanged, e.Rev, v.pathOf(e.Rev), "its seal is not this machine's")
 		}
 		*p, first = e.Pos(), false

@@ -50,7 +50,7 @@ func (l *Log) fill(f *folder) error {
 	if err := l.identify(f); err != nil {
 		return err
 	}
-	if err := f.openGeneration(); err != nil {
+	if err := f.openGeneration(&l.seen.gens); err != nil {
 		return err
 	}
 	if f.gen == 0 { // FORMAT without a generation: unfinished, unless one was seen
@@ -102,7 +102,7 @@ func (l *Log) headless(f *folder, err error) error {
 	if l.seen.head.Hash != "" {
 		return err
 	}
-	gerr := f.openGeneration()
+	gerr := f.openGeneration(nil)
 	if gerr == nil && f.gen == 0 {
 		return err // lost rather than new
 	}
@@ -147,9 +147,17 @@ func (l *Log) mirrored(id string) bool {
 	return false
 }
 
+// highest is the highest generation, and the stamp of the folder of generations
+// under which it was found.
+type highest struct {
+	stamp Stamp
+	gen   int
+}
+
 // openGeneration opens the highest generation. It leaves gen at 0 where there
-// is none, or only the first one in the making.
-func (f *folder) openGeneration() error {
+// is none, or only the first one in the making. known, if given, saves a listing
+// as long as the folder doesn't change.
+func (f *folder) openGeneration(known *highest) error {
 	f.gen = 0
 	gens, err := f.top.Sub(genName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,8 +167,16 @@ func (f *folder) openGeneration() error {
 		return fmt.Errorf("open generations: %w", err)
 	}
 	defer gens.Close()
-	if f.gen, f.copies, err = highestGeneration(gens); err != nil || f.gen == 0 {
+	info, err := gens.Info()
+	if err != nil {
 		return err
+	}
+	if stamp := stampOf(info); known != nil && known.stamp == stamp {
+		f.gen = known.gen
+	} else if f.gen, f.copies, err = highestGeneration(gens); err != nil || f.gen == 0 {
+		return err
+	} else if known != nil && len(f.copies) == 0 {
+		*known = highest{stamp, f.gen}
 	}
 	return f.openNumber(gens, genFolder(f.gen))
 }

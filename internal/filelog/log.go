@@ -32,6 +32,7 @@ type Log struct {
 	turn   chan struct{} // in place of a lock, where there are none
 
 	mu   sync.Mutex
+	held *view // what Head opened under the lock, for the Append that follows
 	seen seen
 	keys map[string]keyed // by state folder
 }
@@ -41,6 +42,7 @@ type Log struct {
 type seen struct {
 	id     string
 	format Stamp // of FORMAT
+	gens   highest
 
 	listing *listing // nil: list anew
 	gen     int      // of listing, as are the next two
@@ -112,7 +114,9 @@ func (l *Log) lock(ctx context.Context) (func() error, error) {
 	var once sync.Once
 	return func() (err error) {
 		once.Do(func() {
-			l.locked.Add(-1)
+			if l.locked.Add(-1) == 0 {
+				l.release()
+			}
 			err = errors.Join(lock.Unlock(), top.Close())
 			leave()
 		})
@@ -171,6 +175,24 @@ func (l *Log) Head(ctx context.Context) (ledger.Pos, error) {
 	if err != nil {
 		return ledger.Pos{}, err
 	}
-	v.close()
+	if l.held != nil {
+		l.held.close()
+		l.held = nil
+	}
+	if l.locked.Load() > 0 {
+		l.held = v
+	} else {
+		v.close()
+	}
 	return v.head, nil
+}
+
+// release closes what Head kept open under the lock.
+func (l *Log) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held != nil {
+		l.held.close()
+		l.held = nil
+	}
 }

@@ -32,13 +32,22 @@ func (l *Log) Append(ctx context.Context, after ledger.Pos, draft ledger.Draft) 
 
 // ready is a view in which after is the head and nothing forbids a save.
 func (l *Log) ready(ctx context.Context, after ledger.Pos) (*view, error) {
-	var v *view
+	v := l.held
+	l.held = nil
 	err := l.patiently(ctx, func() (err error) {
-		if v, err = l.view(); err != nil {
+		if v != nil && !l.still(v, after) {
+			v.close()
+			v = nil
+		}
+		if v == nil {
+			v, err = l.view()
+		}
+		if err != nil {
 			return err
 		}
 		if err = l.checkReady(ctx, v, after); err != nil {
 			v.close()
+			v = nil
 		}
 		return err
 	})
@@ -99,6 +108,20 @@ func (l *Log) unchanged(v *view, after ledger.Pos) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// still reports whether what Head opened a moment ago, under the lock, is still
+// all there is: the folder at its path, nothing added, the head its file.
+func (l *Log) still(v *view, after ledger.Pos) bool {
+	if v.head != after || v.f.top.Same() != nil || l.seen.listing == nil {
+		return false
+	}
+	rev, pk, err := v.f.stamps()
+	if err != nil || l.seen.gen != v.f.gen || l.seen.rev != rev || l.seen.pack != pk || v.f.has(v.s.head+1) {
+		return false
+	}
+	v.trusted = true
 	return true
 }
 
