@@ -45,9 +45,9 @@ func (v *View) eventsInFile(q ledger.EventQuery, out []ledger.Event) ([]ledger.E
 	if q.Limit > 0 {
 		limit = int64(q.Limit - len(out))
 	}
-	stmt := eventColumns + eventWhere + " AND (?5 = '' OR e.kind = ?5 OR nt.s = ?5)"
+	stmt := eventColumns + eventWhere + " AND (?5 = '' OR e.n > 0 AND e.kind = ?5 OR m.type = ?5)"
 	if v.rare(q.Kind) {
-		stmt = eventColumns + " INDEXED BY entries_type" + eventWhere + " AND e.n = 0 AND e.type = (SELECT n FROM names WHERE s = ?5)"
+		stmt = eventColumns + " INDEXED BY entries_type" + eventWhere + " AND e.n = 0 AND e.kind = ?5"
 	}
 	err := v.x.d.each(func(scan func(...any) error) error {
 		e, err := scanEvent(scan)
@@ -58,9 +58,8 @@ func (v *View) eventsInFile(q ledger.EventQuery, out []ledger.Event) ([]ledger.E
 }
 
 const (
-	eventColumns = `SELECT e.rev, e.hash, e.flags, e.at, e.kind, e.ids, e.text, t.rec, nt.s, na.s, ns.s, p.branch, p.commit_id, p.base, p.detached FROM entries e`
-	eventWhere   = ` JOIN places p ON p.n = e.place JOIN names nt ON nt.n = e.type JOIN names na ON na.n = e.actor JOIN names ns ON ns.n = e.seal
-		LEFT JOIN texts t ON t.vn = e.text_vn
+	eventColumns = `SELECT e.rev, e.hash, e.flags, e.at, iif(e.n > 0, e.kind, ''), e.ids, e.text, t.rec, m.type, m.actor, m.seal, p.branch, p.commit_id, p.base, p.detached FROM entries e`
+	eventWhere   = ` JOIN places p ON p.n = e.place JOIN makers m ON m.n = e.maker LEFT JOIN versions t ON t.vn = e.text_vn
 		WHERE e.rev > ?1 AND e.rev < ?2 AND e.flags & ?3 = 0 AND (?4 = '' OR p.branch = ?4)`
 )
 

@@ -1,6 +1,9 @@
 package index
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Limits sets, for tests on small ledgers, the limits that make large ones
 // quick: tables for scopes from small versions on, brought up to date when more
@@ -46,10 +49,11 @@ func (x *Index) Plans() (map[string][]string, error) {
 	plans := map[string][]string{}
 	for _, q := range used {
 		args := make([]any, strings.Count(q, "?"))
-		if strings.Contains(q, "?6") {
-			args = args[:6]
-		} else if strings.Contains(q, "?2") {
-			args = args[:2]
+		for n := 9; n > 0; n-- {
+			if strings.Contains(q, "?"+strconv.Itoa(n)) {
+				args = args[:n]
+				break
+			}
 		}
 		err := x.d.each(func(scan func(...any) error) error {
 			var id, parent, unused int

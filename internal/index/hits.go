@@ -12,11 +12,9 @@ func (s *searcher) inFile() error {
 		return nil
 	}
 	left := examined
-	stmt := "SELECT " + hitColumns + hitTables + " WHERE fts.rowid <= ? AND fts.rowid >= ?"
-	args := []any{s.st.sid, s.cur.top, s.cur.low}
+	stmt, args := newestTexts, []any{s.st.sid, s.cur.top, s.cur.low}
 	if len(s.ps) > 0 {
-		stmt += " AND fts MATCH ?"
-		args = append(args, match(s.ps))
+		stmt, args = matchingTexts, []any{s.st.sid, s.cur.top, s.cur.low, match(s.ps)}
 	}
 	err := s.v.x.d.each(func(scan func(...any) error) error {
 		h, d, err := s.scan(scan)
@@ -29,16 +27,23 @@ func (s *searcher) inFile() error {
 			err = errEnough
 		}
 		return err
-	}, stmt+" ORDER BY fts.rowid DESC", args...)
+	}, stmt, args...)
 	return ignore(err, errEnough)
 }
 
 // A text is a version's or a receipt's. Whether it is the one that its record
 // shows now is looked up by its own number: those stand side by side.
 const (
-	hitColumns = "fts.rowid, v.vn IS NULL, ifnull(v.id, r.id), ifnull(v.rev, r.rev), ifnull(v.kind, ''), ifnull(v.place, r.place), ifnull(t.rec, r.rec), ifnull(c.state, -1)"
-	hitTables  = ` FROM fts LEFT JOIN versions v ON v.vn = fts.rowid LEFT JOIN texts t ON t.vn = fts.rowid LEFT JOIN receipts r ON r.vn = fts.rowid
-		LEFT JOIN current c INDEXED BY current_content ON c.sid = ? AND c.content = fts.rowid`
+	hitColumns = "v.vn IS NULL, ifnull(v.id, r.id), ifnull(v.rev, r.rev), ifnull(v.kind, ''), ifnull(v.place, r.place), ifnull(v.rec, r.rec), ifnull(c.state, -1)"
+
+	matchingTexts = "SELECT fts.rowid, " + hitColumns + ` FROM fts LEFT JOIN versions v ON v.vn = fts.rowid LEFT JOIN receipts r ON r.vn = fts.rowid
+		LEFT JOIN current c INDEXED BY current_content ON c.sid = ?1 AND c.content = fts.rowid
+		WHERE fts.rowid <= ?2 AND fts.rowid >= ?3 AND fts MATCH ?4 ORDER BY fts.rowid DESC`
+
+	newestTexts = "SELECT n.vn, " + hitColumns + ` FROM (SELECT vn FROM versions WHERE content = vn UNION ALL SELECT vn FROM receipts) n
+		LEFT JOIN versions v ON v.vn = n.vn LEFT JOIN receipts r ON r.vn = n.vn
+		LEFT JOIN current c INDEXED BY current_content ON c.sid = ?1 AND c.content = n.vn
+		WHERE n.vn <= ?2 AND n.vn >= ?3 ORDER BY n.vn DESC`
 )
 
 func (s *searcher) scan(scan func(...any) error) (hit, *doc, error) {

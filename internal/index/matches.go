@@ -89,10 +89,10 @@ func (p *pager) load(vns []int64, stmt string) error {
 }
 
 const (
-	recordTexts = `SELECT v.vn, v.at, n.s, t.rec FROM json_each(?) j CROSS JOIN versions v ON v.vn = j.value JOIN texts t ON t.vn = v.vn
-		JOIN entries e ON e.rev = v.rev JOIN names n ON n.n = e.actor`
-	receiptTexts = `SELECT r.vn, e.at, n.s, r.rec FROM json_each(?) j CROSS JOIN receipts r ON r.vn = j.value
-		JOIN entries e ON e.rev = r.rev JOIN names n ON n.n = e.actor`
+	recordTexts = `SELECT v.vn, v.at, m.actor, v.rec FROM json_each(?) j CROSS JOIN versions v ON v.vn = j.value
+		JOIN entries e ON e.rev = v.rev JOIN makers m ON m.n = e.maker`
+	receiptTexts = `SELECT r.vn, e.at, m.actor, r.rec FROM json_each(?) j CROSS JOIN receipts r ON r.vn = j.value
+		JOIN entries e ON e.rev = r.rev JOIN makers m ON m.n = e.maker`
 )
 
 // read takes over what the file holds of a text.

@@ -8,15 +8,18 @@ const (
 	schemaVersionText = "1"
 )
 
-// tokenizer is how texts are taken apart, as words does.
-const tokenizer = "tokenize='unicode61 remove_diacritics 2'"
+// ftsOptions: texts are taken apart much as spans does, and kept elsewhere, as
+// are their lengths: ranker does without.
+const ftsOptions = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 
 // Rows are numbered in the order of the entries: a version's vn grows with its
 // revision and, within one entry, against the order of ids, so that "newest
 // first, then by id" is "ORDER BY vn DESC". A receipt takes a number too.
 //
 // Nothing but the primary keys is kept in order while a file is first filled:
-// see indexes. place 0 is "no repository"; name 0 is "". pending are revisions
+// see indexes. place 0 is "no repository". A maker is what entries of one type
+// have in common that one client made; maker 0 is nobody. An entry's kind is that
+// of its first record or, if it makes no versions, its type. pending are revisions
 // that a redact entry names and whose bodies were still in the log.
 const schema = `
 CREATE TABLE base (one INTEGER PRIMARY KEY, version INTEGER, rev INTEGER, hash TEXT, ledger TEXT, recovery TEXT, last_at TEXT,
@@ -26,19 +29,18 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE stamps (bucket INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE ancestry (n INTEGER PRIMARY KEY, head TEXT UNIQUE, data BLOB);
 
-CREATE TABLE names (n INTEGER PRIMARY KEY, s TEXT NOT NULL UNIQUE);
-INSERT INTO names VALUES (0, '');
+CREATE TABLE makers (n INTEGER PRIMARY KEY, type TEXT, actor TEXT, seal TEXT, tree TEXT, UNIQUE (type, actor, seal, tree));
+INSERT INTO makers VALUES (0, '', '', '', '');
 CREATE TABLE places (n INTEGER PRIMARY KEY, branch TEXT, commit_id TEXT, base TEXT, detached INTEGER, last INTEGER,
 	UNIQUE (branch, commit_id, base, detached));
 INSERT INTO places VALUES (0, '', '', '', 0, -1);
 
-CREATE TABLE entries (rev INTEGER PRIMARY KEY, hash BLOB, flags INTEGER, type INTEGER, at TEXT, place INTEGER, actor INTEGER,
-	seal INTEGER, tree INTEGER, key BLOB, request BLOB, vn INTEGER, n INTEGER, kind TEXT, text_vn INTEGER, text TEXT, ids TEXT);
+CREATE TABLE entries (rev INTEGER PRIMARY KEY, hash BLOB, flags INTEGER, at TEXT, place INTEGER, maker INTEGER,
+	key BLOB, request BLOB, vn INTEGER, n INTEGER, kind TEXT, text_vn INTEGER, text TEXT, ids TEXT);
 CREATE TABLE versions (vn INTEGER PRIMARY KEY, id TEXT, rev INTEGER, place INTEGER, at TEXT, kind TEXT, status TEXT, flags INTEGER,
-	content INTEGER, content_rev INTEGER, replaces INTEGER, settles TEXT, reason TEXT, sup TEXT);
-CREATE TABLE texts (vn INTEGER PRIMARY KEY, rec TEXT);
+	content INTEGER, content_rev INTEGER, replaces INTEGER, settles TEXT, reason TEXT, sup TEXT, rec TEXT);
 CREATE TABLE receipts (vn INTEGER PRIMARY KEY, rev INTEGER, place INTEGER, id TEXT, rec TEXT);
-CREATE VIRTUAL TABLE fts USING fts5(id, text, more, content='', ` + tokenizer + `);
+CREATE VIRTUAL TABLE fts USING fts5(text, ` + ftsOptions + `);
 INSERT INTO fts (fts, rank) VALUES ('hashsize', 8000000);
 
 CREATE TABLE confirms (id TEXT, rev INTEGER, by INTEGER, PRIMARY KEY (id, rev, by)) WITHOUT ROWID;
@@ -61,7 +63,7 @@ const (
 
 	indexes = `
 CREATE INDEX entries_key ON entries (key) WHERE key IS NOT NULL;
-CREATE INDEX entries_type ON entries (type, rev) WHERE n = 0;
+CREATE INDEX entries_type ON entries (kind, rev) WHERE n = 0;
 CREATE INDEX receipts_id ON receipts (id, vn);
 CREATE INDEX current_list ON current (sid, state, kind, doubt, vn DESC);
 CREATE INDEX current_content ON current (sid, content, state);

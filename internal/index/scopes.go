@@ -30,7 +30,7 @@ type limits struct {
 }
 
 func usual() limits {
-	return limits{scopes: 6, change: 5000, small: 500, behind: 50, batch: 5000, fill: 20000}
+	return limits{scopes: 6, change: 5000, small: 500, behind: 50, batch: 5000, fill: 50000}
 }
 
 // stored is what the file knows of a scope's table.

@@ -48,7 +48,7 @@ var spoilers = map[string]func(t *testing.T, path string){
 	"base missing":   func(t *testing.T, path string) { sqlOn(t, path, "DELETE FROM base") },
 	"base nonsense":  func(t *testing.T, path string) { sqlOn(t, path, "UPDATE base SET marks = 'nonsense'") },
 	"rows nonsense": func(t *testing.T, path string) {
-		sqlOn(t, path, "UPDATE texts SET rec = 'nonsense'; UPDATE names SET s = 'nonsense' || n")
+		sqlOn(t, path, "UPDATE versions SET rec = 'nonsense'; UPDATE makers SET actor = 'nonsense'")
 	},
 	"current nonsense": func(t *testing.T, path string) { sqlOn(t, path, "UPDATE current SET vn = vn + 1") },
 	"places nonsense":  func(t *testing.T, path string) { sqlOn(t, path, "UPDATE places SET n = n + 10 WHERE n > 0") },

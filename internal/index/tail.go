@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -41,7 +42,7 @@ func (s *searcher) inTail() error {
 		return nil
 	}
 	d := s.v.x.d
-	if err := d.script("CREATE VIRTUAL TABLE temp.tail USING fts5(id, text, more, content='', " + tokenizer + ")"); err != nil {
+	if err := d.script("CREATE VIRTUAL TABLE temp.tail USING fts5(text, " + ftsOptions + ")"); err != nil {
 		return err
 	}
 	vns, err := s.tailMatches()
@@ -59,22 +60,21 @@ func (s *searcher) inTail() error {
 
 func (s *searcher) tailMatches() (vns []int64, err error) {
 	texts := s.v.over.texts
+	if len(s.ps) == 0 {
+		return slices.SortedFunc(maps.Keys(texts), func(a, b int64) int { return cmp.Compare(b, a) }), nil
+	}
 	for _, vn := range slices.Sorted(maps.Keys(texts)) {
 		if t := &texts[vn].doc; vn <= s.cur.top && vn >= s.cur.low {
-			if err := s.v.x.d.exec("INSERT INTO temp.tail (rowid, id, text, more) VALUES (?, ?, ?, ?)", vn, t.id, t.text, t.more); err != nil {
+			if err := s.v.x.d.exec("INSERT INTO temp.tail (rowid, text) VALUES (?, ?)", vn, t.all()); err != nil {
 				return nil, err
 			}
 		}
-	}
-	stmt, args := "SELECT rowid FROM temp.tail", []any(nil)
-	if len(s.ps) > 0 {
-		stmt, args = stmt+" WHERE tail MATCH ?", []any{match(s.ps)}
 	}
 	err = s.v.x.d.each(func(scan func(...any) error) error {
 		var vn int64
 		err := scan(&vn)
 		vns = append(vns, vn)
 		return err
-	}, stmt+" ORDER BY rowid DESC", args...)
+	}, "SELECT rowid FROM temp.tail WHERE tail MATCH ? ORDER BY rowid DESC", match(s.ps))
 	return vns, err
 }

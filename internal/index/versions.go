@@ -126,12 +126,12 @@ func (v *View) complete(ws []*ver) error {
 			return err
 		}
 		return byNumber[vn].complete(event, actor, tree, author, seal, rec)
-	}, `SELECT v.vn, nt.s, na.s, nw.s, nc.s, ns.s, t.rec
+	}, `SELECT v.vn, m.type, m.actor, m.tree, w.actor, w.seal, t.rec
 		FROM json_each(?) j CROSS JOIN versions v ON v.vn = j.value
-		JOIN entries e ON e.rev = v.rev JOIN names nt ON nt.n = e.type JOIN names na ON na.n = e.actor JOIN names nw ON nw.n = e.tree
-		LEFT JOIN texts t ON t.vn = v.content
+		JOIN entries e ON e.rev = v.rev JOIN makers m ON m.n = e.maker
+		LEFT JOIN versions t ON t.vn = v.content
 		LEFT JOIN entries c ON c.rev = v.content_rev AND v.content > 0
-		JOIN names nc ON nc.n = ifnull(c.actor, 0) JOIN names ns ON ns.n = ifnull(c.seal, 0)`, list(vns))
+		JOIN makers w ON w.n = ifnull(c.maker, 0)`, list(vns))
 }
 
 func (w *ver) complete(event, actor, tree, author, seal string, rec *string) error {

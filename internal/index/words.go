@@ -100,7 +100,7 @@ const (
 	rankUnit   = 1 << 20
 )
 
-// Weights of the columns of the full-text index.
+// Weights of the parts of a text.
 const (
 	weightID   = 4
 	weightText = 2

@@ -14,16 +14,19 @@ type writer struct {
 	d *database
 	b *base
 
-	entries, versions, texts *inserter
-	docs                     []doc
+	entries, versions *inserter
+	docs              []doc
 
 	recent    map[int64][]*found // versions by revision, of this transaction
-	names     map[string]int64
+	makers    map[maker]int64
 	places    map[ledger.Git]*placed
 	changed   map[string]bool // records concerned
 	recovered bool
 	redacted  []int64 // revisions that redact entries name
 }
+
+// maker is what entries of one type have in common that one client made.
+type maker struct{ typ, actor, seal, tree string }
 
 // placed is a place's number, and its last revision in this transaction.
 type placed struct{ n, last int64 }
@@ -31,9 +34,8 @@ type placed struct{ n, last int64 }
 func newWriter(d *database, b *base) *writer {
 	return &writer{
 		d: d, b: b,
-		entries: newInserter(d, "entries", 17), versions: newInserter(d, "versions", 14),
-		texts:  newInserter(d, "texts", 2),
-		recent: map[int64][]*found{}, names: map[string]int64{"": 0}, places: map[ledger.Git]*placed{{}: {0, -1}},
+		entries: newInserter(d, "entries", 14), versions: newInserter(d, "versions", 15),
+		recent: map[int64][]*found{}, makers: map[maker]int64{}, places: map[ledger.Git]*placed{{}: {0, -1}},
 		changed: map[string]bool{},
 	}
 }
@@ -42,7 +44,7 @@ func newWriter(d *database, b *base) *writer {
 // row: any statement in between that could be undone alone would make it write
 // out what it has gathered.
 func (w *writer) finish() error {
-	for _, i := range []*inserter{w.entries, w.versions, w.texts} {
+	for _, i := range []*inserter{w.entries, w.versions} {
 		if err := i.flush(); err != nil {
 			return err
 		}
@@ -56,7 +58,7 @@ func (w *writer) finish() error {
 	}
 	for i := range w.docs {
 		d := &w.docs[i]
-		if err := w.d.exec("INSERT INTO fts (rowid, id, text, more) VALUES (?, ?, ?, ?)", d.vn, d.id, d.text, d.more); err != nil {
+		if err := w.d.exec("INSERT INTO fts (rowid, text) VALUES (?, ?)", d.vn, d.all()); err != nil {
 			return err
 		}
 	}
@@ -94,8 +96,10 @@ func (w *writer) apply(it *item) error {
 	}
 	ev := ledger.NewEvent(d, vs, w.b.lastAt)
 	w.b.lastAt = max(w.b.lastAt, d.At)
-	for _, id := range ev.IDs {
-		w.changed[id] = true
+	if !w.b.filling {
+		for _, id := range ev.IDs {
+			w.changed[id] = true
+		}
 	}
 	if ledger.KnownType(ev.Kind) {
 		w.b.odd++
@@ -177,9 +181,13 @@ func (w *writer) entry(it *item, ev *ledger.Event, vs []*found, flags int) error
 		p.last = d.Rev
 	}
 	var key, request, text any
+	kind := ev.Kind
+	if len(vs) == 0 {
+		kind = d.Type
+	}
 	var textVN int64
 	if d.KeySHA256 != "" && flags&(entryVoid|entryNewer) == 0 {
-		key, request = packHex(d.KeySHA256), packHex(d.Body.Request)
+		key, request = it.key, it.request
 	}
 	if d.Body.Receipt != nil {
 		text = ev.Text
@@ -187,17 +195,11 @@ func (w *writer) entry(it *item, ev *ledger.Event, vs []*found, flags int) error
 	if len(vs) > 0 {
 		textVN = vs[0].content
 	}
-	ids := ""
-	if len(ev.IDs) > 0 {
-		ids = list(ev.IDs)
+	m, err := w.maker(maker{d.Type, it.actor, d.SealKey, d.Body.Worktree})
+	if err != nil {
+		return err
 	}
-	var n [4]int64
-	for i, s := range []string{d.Type, it.actor, d.SealKey, d.Body.Worktree} {
-		if n[i], err = w.name(s); err != nil {
-			return err
-		}
-	}
-	err = w.entries.add(d.Rev, packHex(d.Pos.Hash), flags, n[0], d.At, p.n, n[1], n[2], n[3], key, request, w.b.vn, len(vs), ev.Kind, textVN, text, ids)
+	err = w.entries.add(d.Rev, it.hash, flags, d.At, p.n, m, key, request, w.b.vn, len(vs), kind, textVN, text, idList(ev.IDs))
 	for i := 0; i < len(vs) && err == nil; i++ {
 		vs[i].place = p.n
 	}
@@ -274,15 +276,11 @@ func (w *writer) version(it *item, v *ledger.Version, f *found, i int) error {
 	if f.content != f.vn && v.WithoutEvidence != "" {
 		reason = v.WithoutEvidence
 	}
-	err := w.versions.add(f.vn, f.id, f.rev, f.place, f.at, f.kind, f.status, f.flags, f.content, f.contentRev, v.Replaces, settles, reason, f.sup)
-	if err != nil || it.delta.Body.Change != nil {
-		return err
-	}
-	if err := w.texts.add(f.vn, it.recs[i]); err != nil {
-		return err
+	if it.delta.Body.Change != nil {
+		return w.versions.add(f.vn, f.id, f.rev, f.place, f.at, f.kind, f.status, f.flags, f.content, f.contentRev, v.Replaces, settles, reason, f.sup, nil)
 	}
 	w.docs = append(w.docs, doc{f.vn, v.ID, mainText(&v.Record), it.more[i]})
-	return nil
+	return w.versions.add(f.vn, f.id, f.rev, f.place, f.at, f.kind, f.status, f.flags, f.content, f.contentRev, v.Replaces, settles, reason, f.sup, it.recs[i])
 }
 
 func (w *writer) receipt(d *ledger.Delta, c checked) error {
@@ -298,17 +296,16 @@ func (w *writer) receipt(d *ledger.Delta, c checked) error {
 	return nil
 }
 
-// name gives the number that stands for a short text.
-func (w *writer) name(s string) (int64, error) {
-	if n, ok := w.names[s]; ok {
+func (w *writer) maker(m maker) (int64, error) {
+	if n, ok := w.makers[m]; ok {
 		return n, nil
 	}
 	var n int64
-	ok, err := w.d.one("SELECT n FROM names WHERE s = ?", []any{s}, &n)
+	ok, err := w.d.one("SELECT n FROM makers WHERE type = ? AND actor = ? AND seal = ? AND tree = ?", []any{m.typ, m.actor, m.seal, m.tree}, &n)
 	if err == nil && !ok {
-		_, err = w.d.one("INSERT INTO names (s) VALUES (?) RETURNING n", []any{s}, &n)
+		_, err = w.d.one("INSERT INTO makers (type, actor, seal, tree) VALUES (?, ?, ?, ?) RETURNING n", []any{m.typ, m.actor, m.seal, m.tree}, &n)
 	}
-	w.names[s] = n
+	w.makers[m] = n
 	return n, err
 }
 
