@@ -17,7 +17,11 @@ func TestDeathAtEveryStep(t *testing.T) {
 	for _, d := range deeds() {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
-			for n := 1; dieOnce(t, d, n) && !t.Failed(); n++ {
+			stride := 3
+			if torture() {
+				stride = 1
+			}
+			for n := 1; dieOnce(t, d, n) && !t.Failed(); n += stride {
 			}
 		})
 	}

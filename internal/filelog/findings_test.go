@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
 	"holdfast/internal/ledger/ledgertest"
 )
@@ -74,6 +75,22 @@ func TestMirrorIsBegunAgain(t *testing.T) {
 	check(t, os.Remove(l.mirror()))
 	p = add(t, l.again(), p, note("next"))
 	wantMirrored(t, l, p)
+}
+
+// A state folder that is deleted under the hand, between the look and the line,
+// is made again by its name: a save is never called protected by a file that is
+// gone.
+func TestStateFolderDeletedMeanwhile(t *testing.T) {
+	for _, gone := range []string{"ID", ""} {
+		l, p := made(t, 3)
+		s := l.with(when(durable.OpLink, revFile(4), func() { check(t, os.RemoveAll(l.state(strings.Replace(gone, "ID", l.id(), 1)))) }))
+		saved, err := s.Append(t.Context(), p, note("x"))
+		check(t, err)
+		if !saved.Protected {
+			t.Errorf("saved %+v", saved)
+		}
+		wantMirrored(t, l, saved.Pos)
+	}
 }
 
 // Every row of damage: what is done to the files, and what every reader and

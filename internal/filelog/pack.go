@@ -43,6 +43,9 @@ func (l *Log) packOldest(ctx context.Context, v *view) error {
 	if err := v.f.removeCovered(leftovers); err != nil {
 		return fmt.Errorf("remove packed revisions: %w", err)
 	}
+	if _, err := l.sweep(v); err != nil { // once in a thousand saves
+		return fmt.Errorf("sweep: %w", err)
+	}
 	return nil
 }
 

@@ -64,6 +64,12 @@ func child(what string, args []string) error {
 			return err
 		}
 		return raceMany(l, n)
+	case "history":
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return recordHistory(l, n)
 	case "head":
 		_, err := l.Head(context.Background())
 		return err

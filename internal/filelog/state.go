@@ -114,26 +114,28 @@ func (ss states) byTail() states {
 	return out
 }
 
-// open gives the ledger's own folder, making it where it is missing. fresh says
-// that it has no mirror yet.
-func (s *state) open(m *Machine, id string) (dir *durable.Dir, err error) {
-	if s.dir != nil {
+// open gives the ledger's own folder as it is at its path now, making it where it
+// is missing.
+func (s *state) open(m *Machine, id string) (*durable.Dir, error) {
+	if s.dir != nil && s.dir.Same() == nil {
 		return s.dir, nil
 	}
-	if s.top == nil {
-		if err := m.Layer.MkdirAll(s.root, folderMode); err != nil {
-			return nil, fmt.Errorf("open state folder: %w", err)
-		}
-		if s.top, err = m.Layer.OpenDir(s.root); err != nil {
-			s.top = nil
-			return nil, fmt.Errorf("open state folder: %w", err)
-		}
+	states{s}.close()
+	s.dir, s.top = nil, nil
+	if err := m.Layer.MkdirAll(s.root, folderMode); err != nil {
+		return nil, fmt.Errorf("open state folder: %w", err)
 	}
-	if s.dir, err = s.top.MakeSub(id, folderMode); err != nil {
-		s.dir = nil
+	top, err := m.Layer.OpenDir(s.root)
+	if err != nil {
+		return nil, fmt.Errorf("open state folder: %w", err)
+	}
+	s.top = top
+	dir, err := top.MakeSub(id, folderMode)
+	if err != nil {
 		return nil, fmt.Errorf("open state of ledger: %w", err)
 	}
-	return s.dir, nil
+	s.dir = dir
+	return dir, nil
 }
 
 // settle flushes the folders above a mirror that was just begun: an earlier

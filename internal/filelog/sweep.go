@@ -34,6 +34,10 @@ func (l *Log) Sweep(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	defer v.close()
+	return l.sweep(v)
+}
+
+func (l *Log) sweep(v *view) (int, error) {
 	now := l.m.Now()
 	if info, err := v.f.rev.Info(); err != nil || now.Before(info.ModTime()) {
 		return 0, err

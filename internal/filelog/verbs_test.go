@@ -133,27 +133,30 @@ func TestErrorsHoldNoContent(t *testing.T) {
 	const secret = "xq-secret-in-a-file"
 	for _, path := range []string{"FORMAT", "gen/0001/rev/00000003.json", "gen/0001/rev/00000002.json", "gen/0001/rev/00000000.json"} {
 		for _, content := range []string{secret, `{"format":"` + secret + `"}`, `{"head":{"v":1,"rev":3,"type":"` + secret + `"}}` + "\n", `{"head":{"` + secret} {
-			l, p := made(t, 3)
-			put(t, l.at(path), content)
-			s := l.again()
-			_, err := s.Append(t.Context(), p, note("x"))
-			errs := []error{err}
-			for _, err := range s.Entries(t.Context(), ledger.Pos{}) {
-				errs = append(errs, err)
-			}
-			gs, err := s.Generations(t.Context())
-			errs = append(errs, err)
-			for _, g := range gs {
-				errs = append(errs, g.Err)
-				for _, err := range s.GenerationEntries(t.Context(), g.Name) {
+			t.Run(path, func(t *testing.T) {
+				t.Parallel()
+				l, p := grown(t, quickLog(t), 3)
+				put(t, l.at(path), content)
+				s := l.again()
+				_, err := s.Append(t.Context(), p, note("x"))
+				errs := []error{err}
+				for _, err := range s.Entries(t.Context(), ledger.Pos{}) {
 					errs = append(errs, err)
 				}
-			}
-			for _, err := range errs {
-				if err != nil && strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
-					t.Errorf("%s: %v", path, err)
+				gs, err := s.Generations(t.Context())
+				errs = append(errs, err)
+				for _, g := range gs {
+					errs = append(errs, g.Err)
+					for _, err := range s.GenerationEntries(t.Context(), g.Name) {
+						errs = append(errs, err)
+					}
 				}
-			}
+				for _, err := range errs {
+					if err != nil && strings.Contains(fmt.Sprintf("%v %+v", err, err), secret) {
+						t.Errorf("%s: %v", path, err)
+					}
+				}
+			})
 		}
 	}
 }
