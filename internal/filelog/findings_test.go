@@ -217,6 +217,12 @@ func TestNotedDamage(t *testing.T) {
 		t.Errorf("left: %v", found)
 	}
 
+	// What every look finds by itself is not noted.
+	for _, kind := range []string{DamageOther, DamageIncomplete} {
+		check(t, l.NoteDamage(l.ID(), damage(kind, -1, "x", "y"), time.Now()))
+	}
+	p = add(t, l, p, note("still"))
+
 	put(t, l.state(l.ID()+"/"+damageName), "not a note")
 	wantDamage(t, refuses(t, l.again(), p), DamageUnreadable)
 	check(t, l.ClearDamage(l.ID()))
