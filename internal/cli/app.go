@@ -55,6 +55,10 @@ func Main(ctx context.Context, w *project.World, args []string, s Streams) int {
 	if err == nil {
 		return project.ExitOK
 	}
+	if !a.entered && isHook(cmd) {
+		a.say("error", "the hook's command line can't be read")
+		return project.ExitOK
+	}
 	if !a.entered {
 		err = usageOf(cmd, err)
 		a.json = a.json || wantsJSON(args)

@@ -25,6 +25,7 @@ func System(now func() time.Time) (*project.World, Streams) {
 	w.Dir, _ = os.Getwd()
 	w.Home, _ = os.UserHomeDir()
 	w.Host, _ = os.Hostname()
+	w.Program, _ = os.Executable()
 	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, OutTTY: isTerminal(os.Stdout), ErrTTY: isTerminal(os.Stderr)}
 	w.Terminal = isTerminal(os.Stdin) && s.ErrTTY
 	if s.OutTTY {

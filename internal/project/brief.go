@@ -252,13 +252,16 @@ func (p *Project) fillGuards(ctx context.Context, r *reading, b *Briefing) error
 	if err != nil {
 		return err
 	}
-	b.LastSave = p.lastSave(events)
+	b.LastSave = p.lastSave(slices.DeleteFunc(events, func(e ledger.Event) bool { return isOp(e.Type) }))
 	newer, err := r.view.Newer(ctx)
 	if err != nil {
 		return err
 	}
 	if len(newer) > 0 {
 		b.Notices = append(b.Notices, fmt.Sprintf("%d entries are newer than this build: it can't show them and can't save here", len(newer)))
+	}
+	if u, err := p.unfinished(ctx, r); err == nil && u != nil { // a damaged ledger may not tell
+		b.Notices = append(b.Notices, u.notice())
 	}
 	if len(b.Omitted) > 0 {
 		b.Notices = append(b.Notices, leftOutNotice)

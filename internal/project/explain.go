@@ -39,6 +39,9 @@ const (
 // Explain turns any error into words. No message holds content of a damaged
 // file, a secret, or a command that destroys something.
 func Explain(err error) Problem {
+	if e, ok := errors.AsType[*interruptedSetup](err); ok {
+		return e.explain()
+	}
 	for _, explain := range []func(error) (Problem, bool){explainRecord, explainLedger, explainDisk} {
 		if p, ok := explain(err); ok {
 			return p

@@ -104,7 +104,7 @@ func (p *Project) Settle(ctx context.Context) error {
 	if !dirty {
 		return nil
 	}
-	return errors.Join(p.follow(ctx), p.writeHandoff(ctx))
+	return errors.Join(p.follow(ctx), p.writeHandoff(ctx), p.SweepOriginals())
 }
 
 // Idle gives back memory that only a burst of work needs: the detector and the

@@ -30,6 +30,7 @@ type World struct {
 	Parents func() []string
 	Layer   *durable.Layer
 	Version string
+	Program string // the running binary, absolute; empty if unknown
 	// HashFile and such take their parallelism from here.
 	CPUs int
 }

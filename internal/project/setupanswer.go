@@ -1,0 +1,199 @@
+package project
+
+import (
+	"context"
+	"slices"
+
+	"holdfast/internal/client"
+)
+
+// SetupAnswer tells, for each client, what was or would be done.
+type SetupAnswer struct {
+	Clients  []ClientSetup `json:"clients"`
+	Command  string        `json:"command"`            // what entries run
+	Applied  bool          `json:"applied"`            // false: nothing was written
+	Revision int64         `json:"revision,omitempty"` // of op.end
+	Diff     string        `json:"diff,omitempty"`
+	Notices  []string      `json:"notices,omitempty"`
+}
+
+// ClientSetup is one client.
+type ClientSetup struct {
+	Client   string      `json:"client"`
+	Name     string      `json:"name"`
+	State    string      `json:"state"` // see the constants
+	Files    []SetupFile `json:"files"`
+	Todo     []string    `json:"todo"`
+	Verified *Verified   `json:"verified,omitempty"`
+}
+
+// The states of a client.
+const (
+	Connected = "connected" // every file is as setup writes it
+	Planned   = "planned"   // changes are shown, and not made
+	Partly    = "partly"    // a file was refused, an entry kept, or the server did not start
+	NotThere  = "absent"    // of a look: nothing of ours is there
+	Differs   = "differs"   // of a look: something is not as setup writes it
+	Removed   = "removed"
+)
+
+// SetupFile is one file of a client.
+type SetupFile struct {
+	Path    string             `json:"path"`
+	Change  client.Change      `json:"change"`
+	Items   []client.ItemState `json:"items,omitempty"`
+	Line    int                `json:"line,omitempty"`
+	Column  int                `json:"column,omitempty"`
+	Why     string             `json:"why,omitempty"`     // of a refused file
+	Snippet string             `json:"snippet,omitempty"` // what to put in by hand
+}
+
+// Planned is the answer for a plan that is not applied.
+func (p *Project) Planned(s *SetupPlan) SetupAnswer {
+	a := SetupAnswer{Clients: []ClientSetup{}, Command: s.Command, Diff: p.Diff(s)}
+	if s.ledger != nil {
+		a.Notices = append(a.Notices, "the ledger can't be read, so what earlier runs wrote is not known: "+Explain(s.ledger).Message)
+	}
+	if gone := p.missing(&s.ops); len(s.ops.open) > 0 {
+		a.Notices = append(a.Notices, (&Unfinished{Missing: gone}).notice())
+	}
+	for _, c := range client.Clients() {
+		if !slices.Contains(s.Clients, c.ID) {
+			continue
+		}
+		cs := ClientSetup{Client: c.ID, Name: c.Name, Files: []SetupFile{}, Todo: []string{}}
+		for i := range s.changes {
+			if slices.Contains(s.changes[i].Clients, c.ID) {
+				cs.Files = append(cs.Files, fileOf(&s.changes[i], s.req.Remove))
+			}
+		}
+		if !s.req.Remove {
+			cs.Todo = s.plan.Todo(c.ID)
+		}
+		cs.State = cs.planned(s.req)
+		if s.req.Remove && s.req.Clients == nil && cs.quiet() {
+			continue
+		}
+		a.Clients = append(a.Clients, cs)
+	}
+	return a
+}
+
+func fileOf(ch *client.FileChange, removing bool) SetupFile {
+	f := SetupFile{Path: ch.Path, Change: ch.Change, Items: slices.Clone(ch.Items)}
+	for i := range f.Items {
+		// Bytes were put back as they were, and the item was not there then.
+		if it := &f.Items[i]; removing && writes(ch.Change) && it.State == client.Removed {
+			it.State, it.Action = client.Present, client.Cut
+		}
+	}
+	if ch.Err != nil {
+		f.Line, f.Column, f.Why, f.Snippet = ch.Err.Line, ch.Err.Col, ch.Err.Why, ch.Err.Snippet
+	}
+	return f
+}
+
+// quiet: there is nothing of ours and nothing in the way.
+func (c *ClientSetup) quiet() bool {
+	return !slices.ContainsFunc(c.Files, func(f SetupFile) bool { return f.Change != client.Unchanged || kept(&f) })
+}
+
+func kept(f *SetupFile) bool {
+	return slices.ContainsFunc(f.Items, func(i client.ItemState) bool { return i.Action == client.Keep })
+}
+
+// ours: something of ours stands in the file, or did.
+func ours(f *SetupFile) bool {
+	return slices.ContainsFunc(f.Items, func(i client.ItemState) bool { return i.State != client.Absent && i.State != client.Foreign })
+}
+
+func (c *ClientSetup) planned(q SetupRequest) string {
+	state := Connected
+	differs := Differs
+	if !slices.ContainsFunc(c.Files, func(f SetupFile) bool { return ours(&f) }) {
+		differs = NotThere
+	}
+	if q.Remove {
+		state = Removed
+	}
+	for i := range c.Files {
+		f := &c.Files[i]
+		switch {
+		case f.Change == client.Refused, kept(f):
+			if q.Check {
+				return differs
+			}
+			return Partly
+		case writes(f.Change) && q.Check:
+			state = differs
+		case writes(f.Change):
+			state = Planned
+		}
+	}
+	return state
+}
+
+// fail tells that a file could not be written after all.
+func (a *SetupAnswer) fail(ch *client.FileChange, why string) {
+	for i := range a.Clients {
+		for j := range a.Clients[i].Files {
+			if f := &a.Clients[i].Files[j]; f.Path == ch.Path {
+				f.Change, f.Why = client.Refused, why
+			}
+		}
+	}
+}
+
+// settle says how the clients stand after the files were written.
+func (a *SetupAnswer) settle(s *SetupPlan) {
+	a.Diff = ""
+	a.Notices = slices.DeleteFunc(a.Notices, func(n string) bool { return len(s.ops.open) > 0 })
+	for i := range a.Clients {
+		if a.Clients[i].State = a.Clients[i].planned(s.req); a.Clients[i].State == Planned {
+			a.Clients[i].State = Connected
+			if s.req.Remove {
+				a.Clients[i].State = Removed
+			}
+		}
+	}
+}
+
+// verify starts the server as each connected client would.
+func (a *SetupAnswer) verify(ctx context.Context, p *Project, s *SetupPlan) {
+	if s.req.Remove {
+		return
+	}
+	started := map[string]Verified{}
+	for i := range a.Clients {
+		c := &a.Clients[i]
+		if !c.hasServer() {
+			continue
+		}
+		way := digest(client.LaunchOf(c.Client, s.Command, p.loc.top))
+		v, same := started[way]
+		if !same {
+			v = p.Verify(ctx, c.Client, s.Command)
+			started[way] = v
+		}
+		if c.Verified = &v; !v.OK {
+			c.State = Partly
+		}
+	}
+}
+
+// hasServer: the entry of the server stands as setup writes it.
+func (c *ClientSetup) hasServer() bool {
+	for _, f := range c.Files {
+		for _, i := range f.Items {
+			if i.ID == "server" && i.Action != client.Keep && f.Change != client.Refused {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Findings reports whether a person should look: the exit status is 1 then.
+func (a *SetupAnswer) Findings() bool {
+	return slices.ContainsFunc(a.Clients, func(c ClientSetup) bool { return c.State == Partly || c.State == NotThere || c.State == Differs })
+}
