@@ -47,12 +47,17 @@ func Hook(ctx context.Context, w *World, dir string, q HookRequest) []byte {
 	if err != nil {
 		return nil
 	}
+	p.m.LockWait = hookWait
 	defer p.Close(ctx) // nothing was saved: only files are closed
 	if in.Event == client.SessionStart {
 		return p.hookStart(ctx, in)
 	}
 	return p.hookLater(ctx, in, q.Remind)
 }
+
+// hookWait is how long a look at a ledger that seems damaged is repeated before
+// it is believed.
+const hookWait = 400 * time.Millisecond
 
 // hookStart gives the resume text, once for each start.
 func (p *Project) hookStart(ctx context.Context, in client.HookInput) []byte {

@@ -64,7 +64,7 @@ func (p *Project) Planned(s *SetupPlan) SetupAnswer {
 		cs := ClientSetup{Client: c.ID, Name: c.Name, Files: []SetupFile{}, Todo: []string{}}
 		for i := range s.changes {
 			if slices.Contains(s.changes[i].Clients, c.ID) {
-				cs.Files = append(cs.Files, fileOf(&s.changes[i], s.req.Remove))
+				cs.Files = append(cs.Files, fileOf(&s.changes[i], s.givesBack(&s.changes[i])))
 			}
 		}
 		if !s.req.Remove {
@@ -79,18 +79,25 @@ func (p *Project) Planned(s *SetupPlan) SetupAnswer {
 	return a
 }
 
-func fileOf(ch *client.FileChange, removing bool) SetupFile {
+// fileOf tells of one file. back says that removing gives it back as it was
+// before setup, whatever stood there then.
+func fileOf(ch *client.FileChange, back bool) SetupFile {
 	f := SetupFile{Path: ch.Path, Change: ch.Change, Items: slices.Clone(ch.Items)}
 	for i := range f.Items {
-		// Bytes were put back as they were, and the item was not there then.
-		if it := &f.Items[i]; removing && writes(ch.Change) && it.State == client.Removed {
-			it.State, it.Action = client.Present, client.Cut
+		if back {
+			f.Items[i].State, f.Items[i].Action = client.Present, client.Cut
 		}
 	}
 	if ch.Err != nil {
 		f.Line, f.Column, f.Why, f.Snippet = ch.Err.Line, ch.Err.Col, ch.Err.Why, ch.Err.Snippet
 	}
 	return f
+}
+
+// givesBack: the file will have the bytes it had before the first setup.
+func (s *SetupPlan) givesBack(ch *client.FileChange) bool {
+	u := s.files[ch.Path].Undo
+	return s.req.Remove && writes(ch.Change) && u != nil && u.Before != "" && u.Before == fileSum(ch.New)
 }
 
 // quiet: there is nothing of ours and nothing in the way.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,6 +123,17 @@ func (o *setupOps) undo(path string, f *setupFile) *client.Undo {
 		}
 	}
 	return o.last.undo(path)
+}
+
+// folders are those that earlier runs made, or were about to make, for a file.
+func (o *setupOps) folders(path string) []string {
+	var out []string
+	for _, b := range append(slices.Collect(maps.Values(o.open)), &o.last) {
+		if u := b.undo(path); u != nil {
+			out = union(out, u.Folders)
+		}
+	}
+	return out
 }
 
 func (b *opBody) undo(path string) *client.Undo {

@@ -48,6 +48,11 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 	for i := range s.changes {
 		ch := &s.changes[i]
 		ch.Undo = p.storable(ch.Undo)
+		if ch.Change == client.Create && ch.Undo != nil {
+			undo := *ch.Undo
+			undo.Folders = union(undo.Folders, p.missingFolders(s.files[ch.Path].real), s.ops.folders(ch.Path))
+			ch.Undo = &undo
+		}
 		if writes(ch.Change) {
 			of := opFile{Path: ch.Path, Change: ch.Change, Before: fileSum(ch.Old), After: fileSum(ch.New), Undo: ch.Undo}
 			if ch.Old.Exists {
@@ -204,14 +209,8 @@ func (p *Project) writeFile(s *SetupPlan, ch *client.FileChange) error {
 	}
 	folder, name := filepath.Dir(f.real), filepath.Base(f.real)
 	if ch.Change == client.Create {
-		made, err := p.makeFolders(folder)
-		if err != nil {
+		if err := p.w.Layer.MkdirAll(folder, 0o755); err != nil {
 			return err
-		}
-		if ch.Undo != nil {
-			undo := *ch.Undo
-			undo.Folders = append(slices.Clone(undo.Folders), made...)
-			ch.Undo = &undo
 		}
 	}
 	dir, err := p.w.Layer.OpenForeignDir(folder)
@@ -246,30 +245,36 @@ func modeOf(path string) fs.FileMode {
 	return 0o600
 }
 
-// makeFolders makes what is missing and names it, outermost first, as seen from
-// the project.
-func (p *Project) makeFolders(dir string) ([]string, error) {
-	var made []string
-	for d := dir; !lexists(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
-		made = append(made, p.relative(d))
+// missingFolders names the folders that a file lacks, as seen from the project.
+func (p *Project) missingFolders(file string) []string {
+	var out []string
+	for d := filepath.Dir(file); !lexists(d) && d != filepath.Dir(d); d = filepath.Dir(d) {
+		out = append(out, p.relative(d))
 	}
-	slices.Reverse(made)
-	return made, p.w.Layer.MkdirAll(dir, 0o755)
+	return out
+}
+
+func union(lists ...[]string) []string {
+	out := slices.Concat(lists...)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // removeFolders takes out the folders that setup made for files that are gone.
 // One that still holds a file of ours goes with that file.
 func (p *Project) removeFolders(s *SetupPlan, done map[string]*client.Undo) {
+	if !s.req.Remove {
+		return
+	}
 	var folders []string
-	for _, ch := range s.changes {
-		if u := s.files[ch.Path].Undo; ch.Change == client.Delete && u != nil && done[ch.Path] == nil {
-			folders = append(folders, u.Folders...)
+	for _, path := range client.Paths() {
+		if now := p.setupFacts(path); !now.Exists && now.Problem == "" {
+			folders = union(folders, s.ops.folders(path))
 		}
 	}
-	slices.Sort(folders) // an outer one stands before what is in it
-	for _, f := range slices.Backward(slices.Compact(folders)) {
+	for _, f := range slices.Backward(folders) { // an outer one stands before what is in it
 		path := filepath.Join(p.loc.top, filepath.FromSlash(f))
-		if _, inside := within(p.loc.top, path); !inside || !p.removeFolder(path) {
+		if _, inside := within(p.loc.top, path); inside && isDir(path) && !p.removeFolder(path) {
 			s.passOn(f, done)
 		}
 	}
@@ -281,6 +286,13 @@ func (p *Project) removeFolder(path string) bool {
 		return false
 	}
 	defer dir.Close()
+	if sub, err := p.w.Layer.OpenForeignDir(path); err == nil {
+		names, err := sub.Names()
+		if err == nil && !slices.ContainsFunc(names, func(n string) bool { return !durable.IsTemporary(n) }) {
+			_, _ = sub.Sweep(p.w.Now()) // of a run that was killed; else the removal fails
+		}
+		sub.Close()
+	}
 	return dir.RemoveSync(filepath.Base(path)) == nil // else it isn't empty
 }
 
@@ -293,7 +305,7 @@ func (s *SetupPlan) passOn(folder string, done map[string]*client.Undo) {
 		}
 		if undo != nil && strings.HasPrefix(path, folder+"/") {
 			with := *undo
-			with.Folders = append(slices.Clone(undo.Folders), folder)
+			with.Folders = union(undo.Folders, []string{folder})
 			done[path] = &with
 			return
 		}
