@@ -61,3 +61,20 @@ func (f *follower) redactedSince(ctx context.Context, b *base) error {
 	}
 	return nil
 }
+
+// Pending lists revisions that a redact entry names and whose texts the file
+// still holds, since the log had them when it was followed.
+func (x *Index) Pending(ctx context.Context) ([]int64, error) {
+	var revs []int64
+	err := x.note(ctx, func() error {
+		return x.d.each(func(scan func(...any) error) error {
+			var rev int64
+			if err := scan(&rev); err != nil {
+				return err
+			}
+			revs = append(revs, rev)
+			return nil
+		}, "SELECT rev FROM pending ORDER BY rev")
+	})
+	return revs, err
+}

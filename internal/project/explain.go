@@ -42,6 +42,9 @@ func Explain(err error) Problem {
 	if e, ok := errors.AsType[*interruptedSetup](err); ok {
 		return e.explain()
 	}
+	if e, ok := errors.AsType[*RedactUnfinishedError](err); ok {
+		return e.explain()
+	}
 	for _, explain := range []func(error) (Problem, bool){explainRecord, explainLedger, explainDisk} {
 		if p, ok := explain(err); ok {
 			return p
@@ -60,6 +63,9 @@ func Explain(err error) Problem {
 func explainRecord(err error) (Problem, bool) {
 	if e, ok := errors.AsType[*ConflictError](err); ok {
 		return explainConflict(e), true
+	}
+	if e, ok := errors.AsType[*FingerprintError](err); ok {
+		return Problem{Code: "fingerprint", Exit: ExitConflict, Message: e.Error() + "; nothing was saved", Next: "look at the preview again, and give its fingerprint"}, true
 	}
 	if e, ok := errors.AsType[*ElsewhereError](err); ok {
 		b := visible(e.Branch)

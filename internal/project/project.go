@@ -44,7 +44,12 @@ type core struct {
 	tail  []ledger.Entry // behind what the index holds, up to the head seen last
 	dirty bool           // saved since HANDOFF.md was written
 	plain plain          // what needs no asking
-	base  struct {       // the merge-base found last
+	// met is what was known of redactions when they were last settled, and hidden
+	// are the hashes of entries whose bodies ought to be erased and can't be.
+	met    string
+	hidden map[string]bool
+	locked bool     // under the ledger's lock, which tryMutate holds
+	base   struct { // the merge-base found last
 		key    [2]string // commit and the default branch's tip
 		commit string
 	}
@@ -174,6 +179,9 @@ func (p *Project) view(ctx context.Context, head ledger.Pos) (*index.View, error
 	}
 	if head.Hash != "" {
 		if err := p.catchUp(ctx, head); err != nil {
+			return nil, err
+		}
+		if err := p.meetRedactions(ctx, head); err != nil {
 			return nil, err
 		}
 	}

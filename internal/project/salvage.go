@@ -29,8 +29,8 @@ func (p *Project) salvaged(ctx context.Context, b Briefing, q ResumeRequest, cau
 	b.Dirty, b.Incomplete = dirty, true
 	b.Notices = append(b.Notices, "possibly incomplete: the ledger is damaged, and this is what verifies; nothing can be saved before it is recovered")
 	var st ledger.State
-	for e, err := range p.log.Salvage(ctx) {
-		if err != nil || st.Apply(e) != nil {
+	for _, e := range p.salvage(ctx) {
+		if st.Apply(e) != nil {
 			break
 		}
 	}
@@ -52,4 +52,28 @@ func (p *Project) salvaged(ctx context.Context, b Briefing, q ResumeRequest, cau
 		return b, errors.Join(cause, err)
 	}
 	return b, cause
+}
+
+// salvage gives what verifies, without the texts that a redact entry names: a
+// damaged ledger can't be erased from, and must not show them.
+func (p *Project) salvage(ctx context.Context) []ledger.Entry {
+	var es []ledger.Entry
+	redacted := map[int64]bool{}
+	for e, err := range p.log.Salvage(ctx) {
+		if err != nil {
+			break
+		}
+		if e.Type == ledger.TypeRedact && !e.Void() {
+			for _, rev := range e.Revisions {
+				redacted[rev] = rev < e.Rev
+			}
+		}
+		es = append(es, e)
+	}
+	for i := range es {
+		if redacted[es[i].Rev] && es[i].BodyRaw != nil {
+			es[i] = es[i].Erase()
+		}
+	}
+	return es
 }

@@ -103,7 +103,9 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 	if err != nil {
 		return out, located(err, p.Path())
 	}
+	p.locked = true
 	defer func() {
+		p.locked = false
 		// The save stands or not by now; a lock that can't be given back is told.
 		if uerr := unlock(); uerr != nil && err == nil {
 			out.Warnings = append(out.Warnings, "unlock: "+uerr.Error())

@@ -13,13 +13,14 @@ import (
 // written by hand can't pass for one that was saved here.
 type sealChecked struct {
 	*filelog.Log
-	seals ledger.Seals
-	path  string
+	seals  ledger.Seals
+	path   string
+	hidden map[string]bool // hashes of entries that are shown without their body
 }
 
 func (p *Project) checkedLog() sealChecked {
 	seals, _ := p.m.Keys() // without a key nothing counts as sealed here
-	return sealChecked{p.log, seals, p.Path()}
+	return sealChecked{p.log, seals, p.Path(), p.hidden}
 }
 
 // Entries implements ledger.Log.
@@ -28,6 +29,9 @@ func (s sealChecked) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[le
 		for e, err := range s.Log.Entries(ctx, after) {
 			if err == nil && s.seals.Check(&e) == ledger.BadSeal {
 				err = &filelog.DamageError{Kind: filelog.DamageChanged, Rev: e.Rev, Path: s.path, Why: "a revision names this machine's key and has not its seal"}
+			}
+			if err == nil && s.hidden[e.Hash] {
+				e = e.Erase()
 			}
 			if !yield(e, err) || err != nil {
 				return

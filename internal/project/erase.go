@@ -1,0 +1,326 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"holdfast/internal/durable"
+	"holdfast/internal/filelog"
+	"holdfast/internal/index"
+	"holdfast/internal/ledger"
+	"holdfast/internal/secret"
+)
+
+// unerased is the index's note that the log still has bodies which a redact
+// entry names, and that the index was made without them.
+const unerased = "unerased"
+
+// briefTurn is how long a reader waits for the ledger's lock to finish a
+// redaction that somebody else began.
+const briefTurn = 50 * time.Millisecond
+
+// finishRedaction erases whatever redact entries name, under the lock, and says
+// which files it rewrote or removed.
+func (p *Project) finishRedaction(ctx context.Context) (files []string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	open, err := p.openRedactions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.erase(ctx, p.log, open)
+}
+
+// openRedactions are the bodies that a redact entry of a person of this machine
+// names and that the ledger still has.
+func (p *Project) openRedactions(ctx context.Context) ([]filelog.Redaction, error) {
+	all, err := p.log.Redactions(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list redactions: %w", err)
+	}
+	var open []filelog.Redaction
+	for _, r := range all {
+		if !r.Erased {
+			open = append(open, r)
+		}
+	}
+	return open, nil
+}
+
+// meetRedactions settles what a crash, a full disk or somebody without the right
+// to write left of a redaction: whoever meets a body that a redact entry names
+// erases it, and where it can't be erased it isn't shown. p.mu is held.
+func (p *Project) meetRedactions(ctx context.Context, head ledger.Pos) error {
+	pending, err := p.idx.Pending(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := p.idx.Meta(ctx, unerased)
+	if err != nil {
+		return err
+	}
+	inTail := int64(0)
+	for i := range p.tail {
+		if e := &p.tail[i]; e.Type == ledger.TypeRedact && !e.Void() {
+			inTail = e.Rev
+		}
+	}
+	met := fmt.Sprint(pending, left, inTail)
+	if len(pending) == 0 && left == "" && inTail == 0 || met == p.met {
+		return nil
+	}
+	open, err := p.openRedactions(ctx)
+	if err != nil {
+		return err
+	}
+	p.met, p.hidden = met, nil
+	if len(open) > 0 {
+		if err := p.eraseBriefly(ctx, open); err != nil {
+			p.hidden = map[string]bool{}
+			for _, r := range open {
+				p.hidden[r.Hash] = true
+			}
+		}
+		if err := p.idx.Discard(ctx); err != nil {
+			return fmt.Errorf("rebuild index: %w", err)
+		}
+	}
+	p.tail = nil // it may hold the texts
+	if err := p.catchUp(ctx, head); err != nil {
+		return err
+	}
+	value := ""
+	if p.hidden != nil {
+		value = "yes"
+	}
+	if value != left || len(open) > 0 { // emptied, it has forgotten
+		if err := p.idx.SetMeta(ctx, unerased, value); err != nil && !errors.Is(err, index.ErrNotKept) {
+			return fmt.Errorf("note redaction: %w", err)
+		}
+		p.met = fmt.Sprint([]int64(nil), value, inTail)
+	}
+	return nil
+}
+
+// eraseBriefly erases without holding up a reader for long. Under the lock it
+// takes the time it takes.
+func (p *Project) eraseBriefly(ctx context.Context, open []filelog.Redaction) error {
+	log := p.log
+	if !p.locked {
+		m := *p.m
+		m.LockWait = min(m.LockWait, briefTurn)
+		log = filelog.New(&m, p.loc.place)
+	}
+	_, err := p.erase(context.WithoutCancel(ctx), log, open)
+	return err
+}
+
+// erase goes from what is derived to the original, so that whatever stops it
+// the next one finds that it isn't done. p.mu is held.
+func (p *Project) erase(ctx context.Context, log *filelog.Log, open []filelog.Redaction) (files []string, err error) {
+	if !p.locked {
+		unlock, err := log.Lock(ctx)
+		if err != nil {
+			return nil, located(err, p.Path())
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+	}
+	scrub := p.scrubber(ctx, open)
+	problem := scrub.quarantine()
+	problem = errors.Join(problem, p.dropHandoff(), p.dropIndexes(ctx))
+	done, err := log.Redact(ctx, nil)
+	return append(scrub.files, done.Files...), errors.Join(problem, err)
+}
+
+// dropHandoff removes HANDOFF.md, which is made anew from what is left.
+func (p *Project) dropHandoff() error {
+	dir, err := p.w.Layer.OpenDir(p.Path())
+	if err != nil {
+		return fmt.Errorf("remove handoff: %w", err)
+	}
+	defer dir.Close()
+	if err := dir.RemoveSync(filelog.HandoffName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove handoff: %w", err)
+	}
+	p.dirty = true
+	return nil
+}
+
+// dropIndexes empties the ledger's index in each place where one can be.
+func (p *Project) dropIndexes(ctx context.Context) error {
+	id := p.log.ID()
+	p.tail = nil
+	problem := p.idx.Discard(ctx)
+	var places []index.Options
+	for _, c := range p.w.folders("XDG_CACHE_HOME", ".cache") {
+		places = append(places, index.Options{Dir: filepath.Join(c, id), Ledger: id})
+	}
+	places = append(places, index.Options{TempDir: p.w.Temp, Ledger: id})
+	for _, o := range places {
+		if o.Dir != "" {
+			if _, err := os.Lstat(filepath.Join(o.Dir, index.FileName)); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		x, err := index.Open(ctx, o)
+		if err != nil {
+			problem = errors.Join(problem, err)
+			continue
+		}
+		if o.Dir != "" && x.Where() != index.InCache {
+			problem = errors.Join(problem, fmt.Errorf("%s can't be written", filepath.Join(o.Dir, index.FileName)))
+		}
+		problem = errors.Join(problem, x.Discard(ctx), x.Close())
+	}
+	if problem != nil {
+		return fmt.Errorf("remove index: %w", problem)
+	}
+	return nil
+}
+
+// scrubber takes the erased texts out of files that aren't the ledger's.
+type scrubber struct {
+	p     *Project
+	marks [][]byte
+	files []string
+}
+
+// How long a text must be, in bytes, to be looked for: a short one, such as the
+// name of a database, stands in many a file by chance, and an original that is
+// kept for a transaction is not to be spoilt for that.
+const (
+	minSecret = 6 // found by the screening
+	minText   = 16
+)
+
+// scrubber knows the texts that are about to go, as they stand in a file and in
+// JSON, and the secrets that the screening finds in them.
+func (p *Project) scrubber(ctx context.Context, open []filelog.Redaction) *scrubber {
+	s := &scrubber{p: p}
+	screen := secret.New(nil) // the project's own would ask the ledger what is allowed
+	for _, r := range open {
+		e, err := p.log.Entry(ctx, r.Rev)
+		if err != nil || e.Hash != r.Hash {
+			continue // it is gone by now
+		}
+		b, there, err := e.Body()
+		if !there || err != nil {
+			continue
+		}
+		for _, t := range bodyTexts(&b) {
+			s.learn(t, minText)
+			for _, f := range screen.Check([]secret.Field{{Name: "text", Text: t}}) {
+				s.learn(t[f.Start:f.End], minSecret)
+			}
+		}
+	}
+	slices.SortFunc(s.marks, func(a, b []byte) int { return len(b) - len(a) })
+	return s
+}
+
+func (s *scrubber) learn(text string, least int) {
+	if len(text) < least {
+		return
+	}
+	s.marks = append(s.marks, []byte(text))
+	if j, err := json.Marshal(text); err == nil && string(j) != `"`+text+`"` {
+		s.marks = append(s.marks, j[1:len(j)-1])
+	}
+}
+
+func bodyTexts(b *ledger.Body) []string {
+	var out []string
+	for i := range b.Records {
+		r := &b.Records[i]
+		out = append(out, r.Text, r.Answer, r.Why, r.RevisitWhen, r.WithoutEvidence)
+		for _, o := range r.Rejected {
+			out = append(out, o.Option, o.Why)
+		}
+	}
+	if b.Change != nil {
+		out = append(out, b.Change.WithoutEvidence)
+	}
+	return out
+}
+
+// quarantine takes the texts out of the originals that are kept there. Such an
+// original is worth nothing for a restore any more, which its hash tells.
+func (s *scrubber) quarantine() error {
+	if len(s.marks) == 0 {
+		return nil
+	}
+	q, err := s.p.w.Layer.OpenDir(filepath.Join(s.p.Path(), filelog.QuarantineName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("scrub quarantine: %w", err)
+	}
+	defer q.Close()
+	return s.folder(q, 0)
+}
+
+// deepest is how deep folders in quarantine are looked through.
+const deepest = 64
+
+func (s *scrubber) folder(d *durable.Dir, depth int) error {
+	names, err := d.Names()
+	if err != nil {
+		return fmt.Errorf("scrub quarantine: %w", err)
+	}
+	var problem error
+	for _, name := range names {
+		info, err := d.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			problem = errors.Join(problem, err)
+		case info.IsDir() && depth < deepest:
+			sub, err := d.Sub(name)
+			if err == nil {
+				err = s.folder(sub, depth+1)
+				sub.Close()
+			}
+			problem = errors.Join(problem, err)
+		case info.Mode().IsRegular():
+			problem = errors.Join(problem, s.file(d, name, info))
+		}
+	}
+	return problem
+}
+
+// mostScrubbed is the largest file that is rewritten; a larger one is removed
+// if it can't be read whole.
+const mostScrubbed = 256 << 20
+
+func (s *scrubber) file(d *durable.Dir, name string, info fs.FileInfo) error {
+	old, err := d.ReadFile(name, mostScrubbed)
+	if err != nil {
+		return fmt.Errorf("scrub quarantine: %w", err)
+	}
+	now := old
+	for _, m := range s.marks {
+		if bytes.Contains(now, m) {
+			now = bytes.ReplaceAll(now, m, []byte("[redacted]"))
+		}
+	}
+	if len(now) == len(old) && bytes.Equal(now, old) {
+		return nil
+	}
+	if err := d.Replace(d, name, now, info.Mode().Perm()); err != nil {
+		return fmt.Errorf("scrub quarantine: %w", err)
+	}
+	s.files = append(s.files, filepath.Join(d.Path(), name))
+	return nil
+}
