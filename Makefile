@@ -3,7 +3,7 @@
 VERSION ?= dev
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test race lint cross bench torture fuzz man clean
+.PHONY: build test race lint cross bench torture fuzz man acceptance clean
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/holdfast ./cmd/holdfast
@@ -33,6 +33,9 @@ torture: ## kills, races, faults, many writers; ROUNDS=1000 for the long form
 	mkdir -p bin
 	HOLDFAST_TORTURE=$${ROUNDS:-20} go test -count=1 -timeout 2h -run 'Torture|Kill|Fault|Linear' -v ./internal/... ./cmd/... >bin/torture.log 2>&1 || { tail -100 bin/torture.log; exit 1; }
 	grep -E '^(--- PASS|ok)' bin/torture.log
+
+acceptance: ## real coding tools from npm against the files that setup writes; ONLY=codex,claude for some
+	./bench/acceptance.sh
 
 clean:
 	rm -rf bin dist
