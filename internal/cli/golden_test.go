@@ -57,6 +57,8 @@ var commands = []struct {
 	{"retract", agent, "retract t-1 --expect-revision 8"},
 	{"restore", agent, "restore t-2 --expect-revision 10"},
 	{"export-file", agent, "export --output out.json"},
+	{"setup-check", agent, "setup --check --client codex"},
+	{"error-setup-client", agent, "setup --client emacs --yes"},
 	{"error-conflict", agent, "record next n-1 --text Other --expect-revision 2"},
 	{"error-exists", agent, "record next n-1 --text Other"},
 	{"error-field", agent, "record decision d --source s"},

@@ -121,35 +121,31 @@ func (a *app) agree(p *project.Project, plan *project.SetupPlan, f *setupFlags) 
 		return nil, err
 	}
 	show := func(s *project.SetupPlan) { a.Err.Write(a.diffText(p.Diff(s))) }
+	prompt := "make these changes? [y/N] "
 	if plan.Pending() {
 		show(plan)
 	}
+	forced := plan
 	if plan.Kept() {
-		forced := plan.Force()
-		fmt.Fprintln(a.Err, "An entry named holdfast differs from what setup writes. This would be changed too:")
+		forced = plan.Force()
+		fmt.Fprintln(a.Err, "What differs from what setup writes is kept. To change that too would be:")
 		show(forced)
-		if typed, err := a.ask("change it too? [y/N] ", true); err != nil {
-			return nil, err
-		} else if yes(typed) {
-			return forced, nil
+		prompt = "make the changes? y: the first ones, r: those that change it too, anything else: none "
+		if !plan.Pending() {
+			prompt = "make the changes? r: yes, anything else: none "
 		}
 	}
-	if !plan.Pending() {
-		return plan, nil
-	}
-	typed, err := a.ask("make these changes? [y/N] ", true)
+	typed, err := a.ask(prompt, true)
 	if err != nil {
 		return nil, err
 	}
-	if !yes(typed) {
-		return nil, &usageError{msg: "nothing was changed", next: "run it again when you want to"}
+	switch typed = strings.ToLower(strings.TrimSpace(typed)); {
+	case typed == "r" && plan.Kept():
+		return forced, nil
+	case (typed == "y" || typed == "yes") && plan.Pending():
+		return plan, nil
 	}
-	return plan, nil
-}
-
-func yes(s string) bool {
-	s = strings.ToLower(strings.TrimSpace(s))
-	return s == "y" || s == "yes"
+	return nil, &usageError{msg: "nothing was changed", next: "run it again when you want to"}
 }
 
 // setupAnswer prints the answer; what a person should look at makes the exit

@@ -51,6 +51,9 @@ type SetupFile struct {
 // Planned is the answer for a plan that is not applied.
 func (p *Project) Planned(s *SetupPlan) SetupAnswer {
 	a := SetupAnswer{Clients: []ClientSetup{}, Command: s.Command, Diff: p.Diff(s)}
+	if s.req.Check {
+		a.Diff = ""
+	}
 	if s.ledger != nil {
 		a.Notices = append(a.Notices, "the ledger can't be read, so what earlier runs wrote is not known: "+Explain(s.ledger).Message)
 	}

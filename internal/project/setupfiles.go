@@ -217,12 +217,12 @@ func (w *World) lookPath(program, list string) string {
 	return ""
 }
 
-// maskContext leaves out of a diff the unchanged and removed lines that look
-// like secrets. What setup adds holds none.
+// maskContext leaves out of a diff the lines that look like secrets: an edit
+// beside one shows it, and one that gets a comma comes as a new line.
 func (p *Project) maskContext(diff string) string {
 	lines := strings.SplitAfter(diff, "\n")
 	for i, l := range lines {
-		if len(l) < 9 || l[0] != ' ' && l[0] != '-' || strings.HasPrefix(l, "--- ") {
+		if len(l) < 9 || !strings.Contains(" +-", l[:1]) || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "+++ ") {
 			continue
 		}
 		if len(p.screen.Check([]secret.Field{{Name: "line", Text: l[1:]}})) > 0 {

@@ -186,6 +186,11 @@ func (p *Project) writeFiles(ctx context.Context, s *SetupPlan, a *SetupAnswer) 
 			return done, err
 		}
 		err := p.writeFile(s, ch)
+		if err != nil && ch.Change == client.Create && ch.Undo != nil {
+			for _, f := range slices.Backward(ch.Undo.Folders) { // those made for nothing
+				p.removeFolder(filepath.Join(p.loc.top, filepath.FromSlash(f)))
+			}
+		}
 		switch {
 		case err == nil:
 			done[ch.Path] = ch.Undo
@@ -274,13 +279,17 @@ func (p *Project) removeFolders(s *SetupPlan, done map[string]*client.Undo) {
 	}
 	for _, f := range slices.Backward(folders) { // an outer one stands before what is in it
 		path := filepath.Join(p.loc.top, filepath.FromSlash(f))
-		if _, inside := within(p.loc.top, path); inside && isDir(path) && !p.removeFolder(path) {
+		if !p.removeFolder(path) {
 			s.passOn(f, done)
 		}
 	}
 }
 
+// removeFolder takes out an empty folder of the project.
 func (p *Project) removeFolder(path string) bool {
+	if _, inside := within(p.loc.top, path); !inside || !isDir(path) {
+		return !lexists(path)
+	}
 	dir, err := p.w.Layer.OpenForeignDir(filepath.Dir(path))
 	if err != nil {
 		return false
