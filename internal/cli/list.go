@@ -16,6 +16,8 @@ type listAnswer struct {
 	Path    string         `json:"path"`
 	Records []project.Item `json:"records"`
 	Total   int            `json:"total"`
+
+	Incomplete bool `json:"incomplete,omitempty"` // of a damaged ledger
 }
 
 func newList(a *app) *cobra.Command {
@@ -38,11 +40,8 @@ func newList(a *app) *cobra.Command {
 		}
 		return a.with(ctx, func(p *project.Project) error {
 			items, total, err := p.List(ctx, q)
-			if err != nil {
-				return err
-			}
-			ans := listAnswer{Ledger: p.LedgerID(), Path: p.Path(), Records: items, Total: total}
-			return a.answer(&ans, ans.text)
+			ans := listAnswer{Ledger: p.LedgerID(), Path: p.Path(), Records: items, Total: total, Incomplete: project.Incomplete(err)}
+			return a.answerRead(err, &ans, ans.text)
 		})
 	})
 	fs := cmd.Flags()

@@ -14,6 +14,8 @@ type logAnswer struct {
 	Ledger  string             `json:"ledger"`
 	Entries []project.LogEntry `json:"entries"`
 	Cursor  string             `json:"cursor,omitempty"`
+
+	Incomplete bool `json:"incomplete,omitempty"` // of a damaged ledger
 }
 
 // logLimit is how many entries log shows unless told.
@@ -34,11 +36,8 @@ func newLog(a *app) *cobra.Command {
 		}
 		return a.with(ctx, func(p *project.Project) error {
 			entries, cursor, err := p.Log(ctx, q)
-			if err != nil {
-				return err
-			}
-			ans := logAnswer{Ledger: p.LedgerID(), Entries: entries, Cursor: cursor}
-			return a.answer(&ans, ans.text)
+			ans := logAnswer{Ledger: p.LedgerID(), Entries: entries, Cursor: cursor, Incomplete: project.Incomplete(err)}
+			return a.answerRead(err, &ans, ans.text)
 		})
 	})
 	fs := cmd.Flags()

@@ -26,10 +26,7 @@ func newSearch(a *app) *cobra.Command {
 		q.Query = strings.Join(args, " ")
 		return a.with(ctx, func(p *project.Project) error {
 			f, err := p.Search(ctx, q)
-			if err != nil {
-				return err
-			}
-			return a.answer(&f, func(w *printer) {
+			return a.answerRead(err, &f, func(w *printer) {
 				if len(f.Matches) == 0 {
 					w.printf("%s\n", nothing(p.LedgerID(), "nothing matches"))
 					return

@@ -18,10 +18,7 @@ func newShow(a *app) *cobra.Command {
 	cmd.RunE = a.run(func(ctx ctxT, args []string) error {
 		return a.with(ctx, func(p *project.Project) error {
 			s, err := p.Show(ctx, args[0], history)
-			if err != nil {
-				return err
-			}
-			return a.answer(&s, func(w *printer) { w.WriteString(s.Render()) })
+			return a.answerRead(err, &s, func(w *printer) { w.WriteString(s.Render()) })
 		})
 	})
 	cmd.Flags().BoolVar(&history, "history", false, "all versions, oldest first")

@@ -10,6 +10,8 @@ import (
 type statusAnswer struct {
 	project.Status
 	Next []string `json:"next"`
+
+	Incomplete bool `json:"incomplete,omitempty"` // of a damaged ledger
 }
 
 // runStatus is what the command does alone: how the project stands and what to
@@ -17,11 +19,8 @@ type statusAnswer struct {
 func runStatus(ctx ctxT, a *app) error {
 	err := a.with(ctx, func(p *project.Project) error {
 		s, err := p.Status(ctx)
-		if err != nil {
-			return err
-		}
-		ans := statusAnswer{Status: s, Next: nextSteps(&s)}
-		return a.answer(&ans, ans.text)
+		ans := statusAnswer{Status: s, Next: nextSteps(&s), Incomplete: project.Incomplete(err)}
+		return a.answerRead(err, &ans, ans.text)
 	})
 	none, ok := errors.AsType[*project.NoPlaceError](err)
 	if !ok {

@@ -16,7 +16,10 @@ import (
 // Stamps gives the stamps of all packs and loose revisions of the current
 // generation, by their paths relative to it, with the generation's own folder
 // as the first element. It opens and writes nothing.
-func (l *Log) Stamps(ctx context.Context) (map[string]Stamp, error) {
+func (l *Log) Stamps(ctx context.Context) (map[string]Stamp, error) { return l.StampsFrom(ctx, 0) }
+
+// StampsFrom gives those of the loose revisions from one on, and for 0 all.
+func (l *Log) StampsFrom(ctx context.Context, from int64) (map[string]Stamp, error) {
 	l.mu.Lock()
 	v, err := l.legible(ctx)
 	l.mu.Unlock()
@@ -28,18 +31,20 @@ func (l *Log) Stamps(ctx context.Context) (map[string]Stamp, error) {
 	}
 	defer v.close()
 	gen := genFolder(v.f.gen)
-	out := make(map[string]Stamp, v.s.loose()+v.s.packed/PackSize+1)
-	if v.f.pack != nil {
+	out := make(map[string]Stamp, min(v.s.loose()+v.s.packed/PackSize+1, max(v.s.head-from+1, 0)+1))
+	if v.f.pack != nil && from == 0 {
 		for rev := int64(1); rev <= v.s.packed; rev += PackSize {
 			if err := stampInto(out, v.f.pack, path.Join(gen, packName), packOf(rev).name()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(0)); err != nil {
-		return nil, err
+	if from == 0 {
+		if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(0)); err != nil {
+			return nil, err
+		}
 	}
-	for rev := v.s.packed + 1; rev <= v.s.head; rev++ {
+	for rev := max(v.s.packed+1, from); rev <= v.s.head; rev++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -36,7 +36,7 @@ func (h *handlers) resume(ctx context.Context, p *project.Project, args json.Raw
 	if err != nil { // what verifies of a damaged ledger, and what is wrong with it
 		e := project.Explain(err)
 		b.Notices = append(b.Notices, e.Code+": "+e.Message+"; next: "+e.Next)
-		head = e.Code + ": " + e.Message + "\nnext: " + e.Next + "\n"
+		head = trouble(err)
 	}
 	fence := p.Fence()
 	for {
@@ -46,6 +46,23 @@ func (h *handlers) resume(ctx context.Context, p *project.Project, args json.Raw
 			return a, nil
 		}
 	}
+}
+
+// trouble says what is wrong with a damaged ledger, above what verifies of it.
+func trouble(err error) string {
+	if err == nil {
+		return ""
+	}
+	e := project.Explain(err)
+	return e.Code + ": " + e.Message + "\nnext: " + e.Next + "\npossibly incomplete: what follows is what verifies\n"
+}
+
+// unlessIncomplete drops an error that came with an answer.
+func unlessIncomplete(err error) error {
+	if project.Incomplete(err) {
+		return nil
+	}
+	return err
 }
 
 // Tokens that a briefing can be asked to keep to. Text and structured content
@@ -146,16 +163,16 @@ func (h *handlers) search(ctx context.Context, p *project.Project, args json.Raw
 			return answer{}, &ledger.FieldError{Field: "id", Why: "stands beside a query; give one or the other"}
 		}
 		pg, text, err := history(ctx, p, pageQuery{in.ID, in.Cursor, in.Limit, limit})
-		return answer{text, pg, limit}, err
+		return answer{trouble(err) + text, pg, limit}, unlessIncomplete(err)
 	}
 	q := project.SearchRequest{Query: in.Query, Kinds: in.Kinds, AllBranches: in.Branches == "all",
 		Retracted: in.Retracted, Limit: in.Limit, Cursor: in.Cursor, Bytes: limit / 2}
 	for {
 		f, err := p.Search(ctx, q)
-		if err != nil {
+		if unlessIncomplete(err) != nil {
 			return answer{}, err
 		}
-		a := answer{f.Text(p.Fence()), f, limit}
+		a := answer{trouble(err) + f.Text(p.Fence()), f, limit}
 		if a.size() <= limit || len(f.Matches) <= 1 {
 			return a, nil
 		}

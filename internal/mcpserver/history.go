@@ -29,9 +29,9 @@ type pageQuery struct {
 // Versions are only ever added behind the others, so a cursor that counts from
 // the oldest stays valid while others write.
 func history(ctx context.Context, p *project.Project, q pageQuery) (page, string, error) {
-	s, err := p.Show(ctx, q.id, true)
-	if err != nil {
-		return page{}, "", err
+	s, serr := p.Show(ctx, q.id, true)
+	if unlessIncomplete(serr) != nil {
+		return page{}, "", serr
 	}
 	end := len(s.History)
 	if q.cursor != "" {
@@ -55,7 +55,7 @@ func history(ctx context.Context, p *project.Project, q pageQuery) (page, string
 		a := answer{text: pg.text(p.Fence()), data: pg}
 		over := a.size() - q.bytes
 		if over <= 0 || end-from <= 1 {
-			return pg, a.text, nil
+			return pg, a.text, serr
 		}
 		from += min(end-from-1, max(1, over*(end-from)/a.size()))
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -72,6 +73,10 @@ type handlers struct {
 	errs  io.Writer
 	idle  *idler
 	tools []tool
+
+	// stamps are compared once, before the first call: what starts a server
+	// doesn't wait for it.
+	stamps sync.Once
 }
 
 func (h *handlers) register(s *mcp.Server) error {
@@ -118,6 +123,10 @@ func (h *handlers) handle(t tool) mcp.ToolHandler {
 		if len(args) == 0 || string(args) == "null" {
 			args = json.RawMessage("{}")
 		}
+		h.stamps.Do(func() {
+			// What it finds is noted: saves refuse, and reads tell of it.
+			_ = h.p.CheckStamps(ctx)
+		})
 		a, err := t.call(h, ctx, h.p.As(caller(req)), args)
 		if err != nil {
 			return failure(err), nil

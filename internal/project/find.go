@@ -49,6 +49,8 @@ func (p *Project) List(ctx context.Context, q ListRequest) ([]Item, int, error) 
 type Shown struct {
 	Item
 	History []Historic `json:"history,omitempty"`
+
+	Incomplete bool `json:"incomplete,omitempty"` // of a damaged ledger
 }
 
 // Historic is one version in a record's history.
@@ -68,6 +70,7 @@ func (p *Project) Show(ctx context.Context, id string, history bool) (s Shown, e
 		s, err = p.show(ctx, r, id, history)
 		return err
 	})
+	s.Incomplete = Incomplete(err)
 	return s, err
 }
 
@@ -141,7 +144,7 @@ func (p *Project) Log(ctx context.Context, q LogRequest) (entries []LogEntry, cu
 		events, err = r.view.Events(ctx, eq)
 		return err
 	})
-	if err != nil {
+	if err != nil && !Incomplete(err) {
 		return nil, "", err
 	}
 	entries = make([]LogEntry, 0, len(events))
@@ -152,7 +155,7 @@ func (p *Project) Log(ctx context.Context, q LogRequest) (entries []LogEntry, cu
 	if n := len(entries); q.Limit > 0 && n == q.Limit && entries[n-1].Revision > 0 {
 		cursor = strconv.FormatInt(entries[n-1].Revision, 10)
 	}
-	return entries, cursor, nil
+	return entries, cursor, err
 }
 
 // Fence is a random word for marking stored text in one answer.

@@ -76,7 +76,7 @@ func (p *Project) writeHandoff(ctx context.Context) error {
 	if p.loc.repo != nil && p.loc.repo.Linked {
 		return p.handoffOfMain(ctx)
 	}
-	b, err := p.Resume(ctx, ResumeRequest{})
+	b, err := p.resume(ctx, ResumeRequest{}, false)
 	if err != nil {
 		return fmt.Errorf("refresh handoff: %w", err)
 	}
@@ -93,7 +93,7 @@ func (p *Project) handoffOfMain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("refresh handoff: %w", err)
 	}
-	b, err := main.Resume(ctx, ResumeRequest{})
+	b, err := main.resume(ctx, ResumeRequest{}, false)
 	if err == nil {
 		err = main.putHandoff(&b)
 	}

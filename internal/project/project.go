@@ -48,8 +48,11 @@ type core struct {
 	// are the hashes of entries whose bodies ought to be erased and can't be.
 	met    string
 	hidden map[string]bool
-	locked bool     // under the ledger's lock, which tryMutate holds
-	base   struct { // the merge-base found last
+	locked bool // under the ledger's lock, which tryMutate holds
+	// unstamped is the first revision that was saved since stamps were last kept, 0
+	// for none.
+	unstamped int64
+	base      struct { // the merge-base found last
 		key    [2]string // commit and the default branch's tip
 		commit string
 	}
@@ -109,7 +112,7 @@ func (p *Project) Settle(ctx context.Context) error {
 	if !dirty {
 		return nil
 	}
-	return errors.Join(p.follow(ctx), p.writeHandoff(ctx), p.SweepOriginals())
+	return errors.Join(p.follow(ctx), p.stampSaved(ctx), p.writeHandoff(ctx), p.SweepOriginals())
 }
 
 // Idle gives back memory that only a burst of work needs: the detector and the
@@ -291,8 +294,10 @@ type reading struct {
 func (p *Project) read(ctx context.Context) (*reading, error) {
 	head, err := p.log.Head(ctx)
 	if err != nil {
-		p.noteDamage(err)
 		return nil, err
+	}
+	if d := p.log.NotedDamage(p.log.ID()); d != nil && head.Hash != "" {
+		return nil, d
 	}
 	place, err := p.where(ctx)
 	if err != nil {
@@ -314,24 +319,6 @@ func (p *Project) readAt(ctx context.Context, head ledger.Pos, place ledger.Plac
 	}
 	seals, _ := p.m.Keys() // without a key nothing counts as sealed here
 	return &reading{view: view, place: place, scope: scope, head: head, seals: seals}, nil
-}
-
-// look reads the ledger as it is now, as seen from a branch (empty: from where
-// the caller stands), and hands it to fn. An index found damaged on the way is
-// made anew, and fn called again.
-func (p *Project) look(ctx context.Context, branch string, fn func(*reading) error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for try := 0; ; try++ {
-		r, err := p.readFrom(ctx, branch)
-		if err == nil {
-			err = fn(r)
-		}
-		if _, damaged := errors.AsType[*index.DamagedError](err); !damaged || try == 2 {
-			return err
-		}
-		p.tail = nil
-	}
 }
 
 // noteDamage remembers damage, so that every save refuses until it is cleared.

@@ -216,6 +216,9 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 		return outcome{}, err
 	}
 	p.dirty = true
+	if p.unstamped == 0 {
+		p.unstamped = saved.Rev
+	}
 	p.plain.follow(r.head, saved.Pos, m.kind, draft.Body.Git)
 	if len(p.tail) >= background {
 		p.followBehind(ctx)

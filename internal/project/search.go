@@ -33,6 +33,7 @@ type Found struct {
 	// RankedWithin: more matched than were ranked; the newest so many were.
 	RankedWithin int    `json:"ranked_within,omitempty"`
 	Notice       string `json:"notice"`
+	Incomplete   bool   `json:"incomplete,omitempty"` // of a damaged ledger
 }
 
 // Match is one thing that was found.
@@ -71,6 +72,7 @@ func (p *Project) Search(ctx context.Context, q SearchRequest) (Found, error) {
 			limit = max(1, limit*3/4)
 		}
 	})
+	f.Incomplete = Incomplete(err)
 	if errors.Is(err, index.ErrCursor) {
 		err = &UsageError{Why: "the cursor doesn't belong to this search"}
 	}

@@ -1,0 +1,166 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+
+	"holdfast/internal/filelog"
+	"holdfast/internal/index"
+	"holdfast/internal/ledger"
+)
+
+// CheckStamps compares the files of the ledger with what was seen of them when
+// they were last verified, reads those that look otherwise, and notes damage.
+// The stamps of what is whole are kept in the index. A server does it when it
+// starts, and Resume each time.
+func (p *Project) CheckStamps(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	head, err := p.log.Head(ctx)
+	if err != nil || head.Hash == "" {
+		return err
+	}
+	if _, err := p.view(ctx, head); err != nil {
+		return err
+	}
+	return p.checkStamps(ctx, head)
+}
+
+// checkStamps does it for a ledger that the index follows up to head. p.mu is
+// held.
+func (p *Project) checkStamps(ctx context.Context, head ledger.Pos) error {
+	old, err := p.idx.Stamps(ctx)
+	if err != nil {
+		return err
+	}
+	was := make(map[string]filelog.Stamp, len(old))
+	for name, s := range old {
+		was[name] = filelog.Stamp{Size: s.Size, MTime: s.MtimeNS, CTime: s.CtimeNS, Inode: s.Inode}
+	}
+	now, err := p.log.Stamps(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the ledger's files: %w", err)
+	}
+	if changes := filelog.ChangedStamps(was, now); len(changes) > 0 {
+		if err := p.checkChanged(ctx, changes); err != nil {
+			p.noteDamage(err)
+			return err
+		}
+	}
+	return p.keepStamps(ctx, old, now, head)
+}
+
+// checkChanged reads what stamps point at. A text that is gone must have been
+// redacted.
+func (p *Project) checkChanged(ctx context.Context, changes []filelog.Change) error {
+	if err := p.log.CheckChanged(ctx, changes); err != nil {
+		return err
+	}
+	var redacted map[int64]bool
+	for _, c := range changes {
+		from, to, ok := revisionsOf(c.Name)
+		if !ok {
+			continue
+		}
+		for rev := from; rev <= to; rev++ {
+			e, err := p.log.Entry(ctx, rev)
+			if err != nil {
+				return err
+			}
+			if e.BodyRaw != nil {
+				continue
+			}
+			if redacted == nil {
+				if redacted, err = p.redactedRevs(ctx); err != nil {
+					return err
+				}
+			}
+			if !redacted[rev] {
+				return &filelog.DamageError{Kind: filelog.DamageChanged, Rev: rev, Path: p.Path(),
+					Why: fmt.Sprintf("the text of revision %d is gone, and nothing says that it was redacted", rev)}
+			}
+		}
+	}
+	return nil
+}
+
+// redactedRevs are those that a redact entry names, whoever sealed it: one that
+// isn't believed here erases nothing here, and its text may be gone elsewhere.
+func (p *Project) redactedRevs(ctx context.Context) (map[int64]bool, error) {
+	out := map[int64]bool{}
+	for e, err := range p.log.Entries(ctx, ledger.Pos{}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Type == ledger.TypeRedact && !e.Void() {
+			for _, rev := range e.Revisions {
+				out[rev] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// revisionsOf is what a file of the ledger holds, by its name: 00000118.json or
+// 00000001-00001000.jsonl. Of a large pack only its ends are named.
+func revisionsOf(name string) (from, to int64, ok bool) {
+	base := path.Base(name)
+	if len(base) < 8 {
+		return 0, 0, false
+	}
+	from, err := strconv.ParseInt(base[:8], 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	if len(base) > 17 && base[8] == '-' {
+		to, err = strconv.ParseInt(base[9:17], 10, 64)
+		return from, to, err == nil
+	}
+	return from, from, true
+}
+
+// keepStamps remembers what was seen of files that the index has read.
+func (p *Project) keepStamps(ctx context.Context, old map[string]index.Stamp, now map[string]filelog.Stamp, head ledger.Pos) error {
+	set, removed := map[string]index.Stamp{}, []string{}
+	for name, s := range now {
+		is := index.Stamp{Size: s.Size, MtimeNS: s.MTime, CtimeNS: s.CTime, Inode: s.Inode}
+		if _, to, ok := revisionsOf(name); ok && to <= head.Rev && old[name] != is {
+			set[name] = is
+		}
+	}
+	for name := range old {
+		if _, there := now[name]; !there {
+			removed = append(removed, name)
+		}
+	}
+	if len(set)+len(removed) == 0 {
+		return nil
+	}
+	if err := p.idx.SetStamps(ctx, set, removed); err != nil && !errors.Is(err, index.ErrNotKept) {
+		return fmt.Errorf("keep stamps: %w", err)
+	}
+	return nil
+}
+
+// stampSaved remembers what was saved since it was last called, once the index
+// has read it.
+func (p *Project) stampSaved(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from, head := p.unstamped, ledger.Pos{}
+	if from == 0 || p.idx == nil {
+		return nil
+	}
+	p.unstamped = 0
+	if head = p.idx.Base(); head.Rev < from {
+		return nil
+	}
+	now, err := p.log.StampsFrom(ctx, from)
+	if err != nil {
+		return fmt.Errorf("look at the ledger's files: %w", err)
+	}
+	return p.keepStamps(ctx, nil, now, head)
+}
