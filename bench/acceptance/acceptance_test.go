@@ -119,6 +119,19 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// heard is the session-start text in a request to the model.
+func heard(body string) string {
+	i := strings.Index(body, "Holdfast handoff, revision")
+	if i < 0 {
+		return "(nothing)"
+	}
+	body = body[i:]
+	if j := strings.Index(body, "Guards: "); j > 0 {
+		body = body[:j]
+	}
+	return strings.NewReplacer(`\\n`, "\n", `\n`, "\n").Replace(body)
+}
+
 // TestHandoff lets all clients work on one project, one after the other: each
 // resumes what those before it saved.
 func TestHandoff(t *testing.T) {
@@ -128,6 +141,7 @@ func TestHandoff(t *testing.T) {
 	h.must(nil, "holdfast", "setup", "--client", "all", "--yes")
 	for i, c := range clients {
 		m, _ := h.session(&c, handoff(c.id)...)
+		t.Logf("what %s heard at its start:\n%s", c.id, heard(m.asked()[0].body))
 		for _, earlier := range clients[:i] {
 			if got := m.asked()[1].results[0]; !strings.Contains(got, "saved by a session of "+earlier.id) {
 				t.Errorf("%s did not resume what %s saved: %s", c.id, earlier.id, tail(got))

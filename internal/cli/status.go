@@ -37,7 +37,7 @@ func nextSteps(s *project.Status) []string {
 		total += c.Records
 	}
 	if total == 0 {
-		return []string{`holdfast record goal ID --text "..." --source "..."`, "holdfast help"}
+		return []string{"holdfast setup", `holdfast record goal ID --text "..." --source "..."`, "holdfast help"}
 	}
 	return []string{"holdfast resume", "holdfast help"}
 }

@@ -40,26 +40,9 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 		a.verify(ctx, p, s)
 		return a, nil
 	}
-	run, err := p.runName()
+	body, err := p.opBegin(s)
 	if err != nil {
 		return SetupAnswer{}, err
-	}
-	body := opBody{Op: opSetup, Remove: s.req.Remove, Clients: s.Clients, Command: s.Command, Remind: s.plan.Remind, Absolute: s.absolute}
-	for i := range s.changes {
-		ch := &s.changes[i]
-		ch.Undo = p.storable(ch.Undo)
-		if ch.Change == client.Create && ch.Undo != nil {
-			undo := *ch.Undo
-			undo.Folders = union(undo.Folders, p.missingFolders(s.files[ch.Path].real), s.ops.folders(ch.Path))
-			ch.Undo = &undo
-		}
-		if writes(ch.Change) {
-			of := opFile{Path: ch.Path, Change: ch.Change, Before: fileSum(ch.Old), After: fileSum(ch.New), Undo: ch.Undo}
-			if ch.Old.Exists {
-				of.Original = fmt.Sprintf("%s-%02d-%s", run, i, strings.ReplaceAll(strings.TrimPrefix(ch.Path, "."), "/", "_"))
-			}
-			body.Files = append(body.Files, of)
-		}
 	}
 	out, err := p.saveOp(ctx, s, ledger.TypeOpBegin, body)
 	if err != nil {
@@ -83,6 +66,33 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 	a.settle(s)
 	a.verify(ctx, p, s)
 	return a, nil
+}
+
+// opBegin is what op.begin says: each file with its hash before and after, and
+// all that a later run needs if this one dies.
+func (p *Project) opBegin(s *SetupPlan) (opBody, error) {
+	run, err := p.runName()
+	if err != nil {
+		return opBody{}, err
+	}
+	body := opBody{Op: opSetup, Remove: s.req.Remove, Clients: s.Clients, Command: s.Command, Remind: s.plan.Remind, Absolute: s.absolute}
+	for i := range s.changes {
+		ch := &s.changes[i]
+		ch.Undo = p.storable(ch.Undo)
+		if ch.Change == client.Create && ch.Undo != nil {
+			undo := *ch.Undo
+			undo.Folders = union(undo.Folders, p.missingFolders(s.files[ch.Path].real), s.ops.folders(ch.Path))
+			ch.Undo = &undo
+		}
+		if writes(ch.Change) {
+			of := opFile{Path: ch.Path, Change: ch.Change, Before: fileSum(ch.Old), After: fileSum(ch.New), Undo: ch.Undo}
+			if ch.Old.Exists {
+				of.Original = fmt.Sprintf("%s-%02d-%s", run, i, strings.ReplaceAll(strings.TrimPrefix(ch.Path, "."), "/", "_"))
+			}
+			body.Files = append(body.Files, of)
+		}
+	}
+	return body, nil
 }
 
 // interruptedSetup: files may be written, and op.end is missing.
@@ -186,14 +196,14 @@ func (p *Project) writeFiles(ctx context.Context, s *SetupPlan, a *SetupAnswer) 
 			return done, err
 		}
 		err := p.writeFile(s, ch)
-		if err != nil && ch.Change == client.Create && ch.Undo != nil {
-			for _, f := range slices.Backward(ch.Undo.Folders) { // those made for nothing
-				p.removeFolder(filepath.Join(p.loc.top, filepath.FromSlash(f)))
-			}
+		switch {
+		case err == nil || p.stands(ch):
+			done[ch.Path] = ch.Undo
+		case ch.Change == client.Create:
+			p.dropFolders(ch.Undo)
 		}
 		switch {
 		case err == nil:
-			done[ch.Path] = ch.Undo
 		case durable.DiskFull(err):
 			return done, err
 		case durable.NotWritable(err):
@@ -203,6 +213,23 @@ func (p *Project) writeFiles(ctx context.Context, s *SetupPlan, a *SetupAnswer) 
 		}
 	}
 	return done, nil
+}
+
+// stands: a file is as it was to be, though a step failed: the disk may not have
+// confirmed it.
+func (p *Project) stands(ch *client.FileChange) bool {
+	now := p.setupFacts(ch.Path)
+	return now.Problem == "" && fileSum(now.File) == fileSum(ch.New)
+}
+
+// dropFolders takes out the folders that were made for nothing.
+func (p *Project) dropFolders(u *client.Undo) {
+	if u == nil {
+		return
+	}
+	for _, f := range slices.Backward(u.Folders) {
+		p.removeFolder(filepath.Join(p.loc.top, filepath.FromSlash(f)))
+	}
 }
 
 // writeFile makes one change, if the file is still as it was planned.
