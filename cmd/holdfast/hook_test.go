@@ -433,3 +433,26 @@ func TestSessionsStayFew(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
+
+// TestSetupShapes holds the files of the two clients that can't be run here to
+// the shapes of their documents.
+func TestSetupShapes(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.must(0, "setup", "--client", "cursor,vscode", "--yes")
+	for name, want := range map[string]string{
+		".cursor/mcp.json": `{"mcpServers":{"holdfast":{"args":["mcp","--project","${workspaceFolder}"],"command":"holdfast"}}}`,
+		".vscode/mcp.json": `{"servers":{"holdfast":{"args":["mcp"],"command":"holdfast","type":"stdio"}}}`,
+		".cursor/hooks.json": `{"hooks":{"preCompact":[{"command":"holdfast hook cursor preCompact","timeout":10}],"sessionEnd":[{"command":"holdfast hook cursor sessionEnd","timeout":10}],` +
+			`"sessionStart":[{"command":"holdfast hook cursor sessionStart","timeout":10}],"stop":[{"command":"holdfast hook cursor stop","timeout":10}]},"version":1}`,
+	} {
+		var v any
+		if err := json.Unmarshal(b.read(name), &v); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(v)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

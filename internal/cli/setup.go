@@ -73,6 +73,9 @@ func (f *setupFlags) request(cmd *cobra.Command) (project.SetupRequest, error) {
 			q.Clients = append(q.Clients, c)
 		}
 	}
+	if q.Clients == nil {
+		return q, &usageError{msg: "--client names no client"}
+	}
 	return q, nil
 }
 

@@ -176,7 +176,7 @@ func (a *SetupAnswer) verify(ctx context.Context, p *Project, s *SetupPlan) {
 	started := map[string]Verified{}
 	for i := range a.Clients {
 		c := &a.Clients[i]
-		if !c.hasServer() {
+		if !c.hasServer(a.Applied) {
 			continue
 		}
 		way := digest(client.LaunchOf(c.Client, s.Command, p.loc.top))
@@ -192,10 +192,11 @@ func (a *SetupAnswer) verify(ctx context.Context, p *Project, s *SetupPlan) {
 }
 
 // hasServer: the entry of the server stands as setup writes it.
-func (c *ClientSetup) hasServer() bool {
+func (c *ClientSetup) hasServer(applied bool) bool {
 	for _, f := range c.Files {
 		for _, i := range f.Items {
-			if i.ID == "server" && i.Action != client.Keep && f.Change != client.Refused {
+			written := f.Change == client.Unchanged || applied
+			if i.ID == "server" && i.Action != client.Keep && f.Change != client.Refused && written {
 				return true
 			}
 		}
@@ -206,4 +207,19 @@ func (c *ClientSetup) hasServer() bool {
 // Findings reports whether a person should look: the exit status is 1 then.
 func (a *SetupAnswer) Findings() bool {
 	return slices.ContainsFunc(a.Clients, func(c ClientSetup) bool { return c.State == Partly || c.State == NotThere || c.State == Differs })
+}
+
+// CheckSetup compares what stands in the files of the coding tools with what
+// setup writes, and writes nothing. With verify it starts the server as each
+// client would whose entry is one that setup writes; any other is not started.
+func (p *Project) CheckSetup(ctx context.Context, verify bool) (SetupAnswer, error) {
+	s, err := p.PlanSetup(ctx, SetupRequest{Check: true})
+	if err != nil {
+		return SetupAnswer{}, err
+	}
+	a := p.Planned(s)
+	if verify {
+		a.verify(ctx, p, s)
+	}
+	return a, nil
 }
