@@ -2,7 +2,7 @@ package cli
 
 import "holdfast/internal/project"
 
-const possiblyIncomplete = "POSSIBLY INCOMPLETE: the ledger is damaged; this is what verifies.\n"
+const possiblyIncomplete = "POSSIBLY INCOMPLETE: this is what verifies of the ledger.\n"
 
 // answerRead prints the answer of a reading command. That of a damaged ledger is
 // marked, which in JSON its own field "incomplete" does, and the damage is told.

@@ -19,15 +19,22 @@ import (
 // Commands that are a person's decision: adopt and allow.
 
 func newAdopt(a *app) *cobra.Command {
-	return &cobra.Command{
+	thisCopy := false
+	cmd := &cobra.Command{
 		Use: "adopt", Short: "Look at a foreign ledger, and take it over", Annotations: saving, Args: noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Show what the ledger here holds, in numbers and without its text, and at a
 terminal ask whether to take it over. A ledger that came with a clone or from
-another machine shows nothing to any agent before a person adopts it.` + exitStatus(saveExits...),
-		Example: "  holdfast adopt",
+another machine shows nothing to any agent before a person adopts it.
+
+Of two folders with one ledger on a machine, the one that was there first goes on.
+--this-copy makes the other a ledger of its own, with the whole history.` + exitStatus(saveExits...),
+		Example: "  holdfast adopt\n  holdfast adopt --this-copy",
 		RunE: a.run(func(ctx ctxT, _ []string) error {
 			return a.with(ctx, func(p *project.Project) error {
+				if thisCopy {
+					return a.adoptCopy(ctx, p)
+				}
 				f, err := p.Describe(ctx)
 				if err != nil {
 					return err
@@ -48,6 +55,8 @@ another machine shows nothing to any agent before a person adopts it.` + exitSta
 			})
 		}),
 	}
+	cmd.Flags().BoolVar(&thisCopy, "this-copy", false, "make the copy here a ledger of its own")
+	return cmd
 }
 
 func (p *printer) foreign(f *project.Foreign) {

@@ -22,6 +22,7 @@ the others go on. Running it again is always safe.`
 type setupFlags struct {
 	clients                                      string
 	dryRun, check, remove, yes, absolute, remind bool
+	newLedger                                    bool
 }
 
 func newSetup(a *app) *cobra.Command {
@@ -38,7 +39,14 @@ func newSetup(a *app) *cobra.Command {
 			return err
 		}
 		q.Recovery = a.recovery
-		return a.with(ctx, func(p *project.Project) error { return a.setup(ctx, p, q, &f) })
+		return a.with(ctx, func(p *project.Project) error {
+			if f.newLedger {
+				if err := a.newLedger(ctx, p, &f); err != nil {
+					return err
+				}
+			}
+			return a.setup(ctx, p, q, &f)
+		})
 	})
 	fs := cmd.Flags()
 	fs.Var(once{&f.clients, "list"}, "client", "these clients, separated by commas, or all: codex, cursor, claude, gemini, copilot, vscode, opencode")
@@ -47,14 +55,18 @@ func newSetup(a *app) *cobra.Command {
 	fs.BoolVar(&f.remove, "remove", false, "take out what setup added; the ledger stays")
 	fs.BoolVar(&f.yes, "yes", false, "make the changes without asking")
 	fs.BoolVar(&f.absolute, "absolute", false, "let entries name this program by its path, even if it is on PATH")
+	fs.BoolVar(&f.newLedger, "new-ledger", false, "a person: start over where a ledger is gone; the old one's mirror is kept")
 	fs.BoolVar(&f.remind, "remind", false, "let the stop hook ask once when work changed and nothing was saved")
 	return cmd
 }
 
 func (f *setupFlags) request(cmd *cobra.Command) (project.SetupRequest, error) {
 	q := project.SetupRequest{Remove: f.remove, Check: f.check}
-	if f.check && (f.remove || f.dryRun || f.yes) {
+	if f.check && (f.remove || f.dryRun || f.yes || f.newLedger) {
 		return q, &usageError{msg: "--check stands alone"}
+	}
+	if f.newLedger && (f.remove || f.dryRun) {
+		return q, &usageError{msg: "--new-ledger excludes --remove and --dry-run"}
 	}
 	if cmd.Flags().Changed("absolute") {
 		q.Absolute = &f.absolute

@@ -1,6 +1,7 @@
 package filelog
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -169,4 +170,22 @@ func appears(d *durable.Dir, name string, subs ...string) bool {
 	}
 	defer sub.Close()
 	return appears(sub, name, subs[1:]...)
+}
+
+// CopyOf reports whether this folder is a second live copy of a ledger of this
+// machine, which must not go on under its id: nil if it isn't. It works on a copy
+// that stayed behind, too.
+func (l *Log) CopyOf(ctx context.Context) (*CopyError, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v, err := l.legible(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	err = l.ensureNote(v)
+	if c, ok := errors.AsType[*CopyError](err); ok {
+		return c, nil
+	}
+	return nil, err
 }

@@ -133,6 +133,8 @@ func (l *Log) worth(err error) time.Duration {
 		return 0
 	case l.seen.id != "" && l.NotedDamage(l.seen.id) != nil:
 		return briefNoted
+	case d.torn != nil && l.locked.Load() == 0:
+		return brief // who only reads has nothing to wait for: it isn't acknowledged yet
 	case d.passing == waits:
 		return max(l.m.LockWait, brief)
 	}

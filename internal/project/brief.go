@@ -124,11 +124,11 @@ func (p *Project) resume(ctx context.Context, q ResumeRequest, stamps bool) (Bri
 		return p.fillBriefing(ctx, r, &b, q)
 	})
 	b.Dirty = dirty()
-	if filelog.Damaged(err) {
+	if Incomplete(err) || filelog.Damaged(err) {
 		if !Incomplete(err) { // nothing verifies
 			b = p.emptyBriefing(q)
 		}
-		b.Dirty, b.Incomplete, b.Notices = dirty(), true, append(b.Notices, incompleteNotice)
+		b.Dirty, b.Incomplete, b.Notices = dirty(), true, append(b.Notices, whyIncomplete(err))
 	}
 	return b, err
 }

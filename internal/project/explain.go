@@ -151,6 +151,9 @@ func explainLedger(err error) (Problem, bool) {
 	if e, ok := errors.AsType[*filelog.CopyError](err); ok {
 		return Problem{Code: "copy", Exit: ExitDamaged, Message: e.Error() + "; nothing was saved", Next: "a person can make it a ledger of its own with: holdfast adopt --this-copy"}, true
 	}
+	if e, ok := errors.AsType[*filelog.PresentError](err); ok {
+		return explainPresent(e), true
+	}
 	if e, ok := errors.AsType[*filelog.NewerError](err); ok {
 		return Problem{Code: "newer", Exit: ExitDamaged, Message: e.Error() + "; nothing was saved", Next: "use the newer version of holdfast"}, true
 	}

@@ -34,6 +34,14 @@ func (p *Project) look(ctx context.Context, branch string, fn func(*reading) err
 		if err == nil {
 			err = fn(r)
 		}
+		if _, torn := errors.AsType[*filelog.UnfinishedError](err); torn {
+			// A revision that isn't whole was never acknowledged: what stands before
+			// it is shown. Once a writer found that it stays so, it is damage.
+			if d := p.log.NotedDamage(p.log.ID()); d != nil {
+				err = d
+			}
+			return p.lookDamaged(ctx, branch, fn, err)
+		}
 		if filelog.Damaged(err) {
 			p.noteDamage(err)
 			return p.lookDamaged(ctx, branch, fn, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"holdfast/internal/filelog"
 	"holdfast/internal/index"
 	"holdfast/internal/ledger"
 )
@@ -57,6 +58,15 @@ func (f *fixedLog) Entries(_ context.Context, after ledger.Pos) iter.Seq2[ledger
 
 // incompleteNotice marks a briefing of a damaged ledger.
 const incompleteNotice = "possibly incomplete: the ledger is damaged, and this is what verifies; nothing can be saved before it is recovered"
+
+const unfinishedNotice = "possibly incomplete: the newest revision is not whole, as while somebody saves, and this is what stands before it"
+
+func whyIncomplete(err error) string {
+	if filelog.Damaged(err) {
+		return incompleteNotice
+	}
+	return unfinishedNotice
+}
 
 // salvage gives what verifies, without the texts that a redact entry names: a
 // damaged ledger can't be erased from, and must not show them.

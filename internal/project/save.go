@@ -26,6 +26,7 @@ type mutation struct {
 	fields   []secret.Field // every text from outside, for the screening
 	person   bool           // only a person may do this
 	creates  bool           // may be a ledger's first save
+	copied   bool           // adopts a copy: nothing is built
 	// place is where the caller stands, found before the lock.
 	place ledger.Place
 	// files are looked at before the lock and again under it.
@@ -111,6 +112,9 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 			out.Warnings = append(out.Warnings, "unlock: "+uerr.Error())
 		}
 	}()
+	if m.copied {
+		return p.takeCopy(ctx, m)
+	}
 	head, err := p.log.Head(ctx)
 	if err != nil {
 		p.noteDamage(err)

@@ -126,7 +126,7 @@ func sectionOf(it *Item) string {
 
 func (b *Briefing) writeHeader(w *strings.Builder) {
 	if b.Incomplete {
-		w.WriteString("POSSIBLY INCOMPLETE: the ledger is damaged; this is what verifies.\n")
+		w.WriteString("POSSIBLY INCOMPLETE: this is what verifies of the ledger.\n")
 	}
 	fmt.Fprintf(w, "Holdfast handoff, revision %d", b.Revision)
 	if b.Branch != "" {
