@@ -42,7 +42,7 @@ func TestCaseC004_FlushBeforeNameBeforeFolderFlush(t *testing.T) {
 		{"replace", nil, func(d, tmp *Dir) error { return d.Replace(tmp, "old", []byte("x"), 0o600) }, []string{
 			"create TEMP", "write TEMP", "sync TEMP", "close TEMP", "rename old", "syncdir D"}},
 		{"replace keeping", nil, func(d, tmp *Dir) error { return d.ReplaceKeeping(nil, "open", []byte("x")) }, []string{
-			"create TEMP", "chmod TEMP", "write TEMP", "sync TEMP", "close TEMP", "rename open", "syncdir D"}},
+			"close open", "create TEMP", "chmod TEMP", "write TEMP", "sync TEMP", "close TEMP", "rename open", "syncdir D"}},
 		{"append", nil, func(d, tmp *Dir) error { return d.Append("old", []byte("x\n"), 0o600) }, []string{
 			"write old", "sync old", "close old"}},
 		{"append to a new file", nil, func(d, tmp *Dir) error { return d.Append("new", []byte("x\n"), 0o600) }, []string{

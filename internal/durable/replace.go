@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 )
 
 // Replace puts data at name whole: what was there stays byte for byte until
@@ -39,19 +40,23 @@ func whole(data []byte) func(io.Writer) error {
 }
 
 // ReplaceKeeping is Replace for an existing file that keeps its permission
-// bits, owner and group; one that can't keep them is an error. The file must
-// be regular, ours and without a second name. ACLs and extended attributes are
-// not kept.
+// bits, owner and group, and on Linux its access list and user attributes; one
+// that can't keep them is an error. The file must be regular, ours and without a
+// second name.
 func (d *Dir) ReplaceKeeping(tmp *Dir, name string, data []byte) error {
-	info, err := d.Lstat(name)
+	old, info, err := d.openFile(name, os.O_RDONLY, 1)
+	if err != nil {
+		return fmt.Errorf("replace: %w", err)
+	}
+	xattrs, err := readXattrs(old)
+	if cerr := d.l.close(old, d.join(name)); err == nil {
+		err = cerr
+	}
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", d.join(name), err)
 	}
-	if err := d.verify(d.join(name), nil, info, 1); err != nil {
-		return fmt.Errorf("replace: %w", err)
-	}
 	uid, gid, _ := ownerOf(info)
-	return d.replace(tmp, name, whole(data), attrs{info.Mode().Perm(), uid, gid})
+	return d.replace(tmp, name, whole(data), attrs{info.Mode().Perm(), uid, gid, xattrs})
 }
 
 func (d *Dir) replace(tmp *Dir, name string, write func(io.Writer) error, a attrs) error {

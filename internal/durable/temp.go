@@ -12,10 +12,11 @@ import (
 // attrs are what a new file is to be, before its first byte.
 type attrs struct {
 	perm     fs.FileMode
-	uid, gid int // -1: as they come
+	uid, gid int               // -1: as they come
+	xattrs   map[string][]byte // access list and user attributes
 }
 
-func plain(perm fs.FileMode) attrs { return attrs{perm.Perm(), -1, -1} }
+func plain(perm fs.FileMode) attrs { return attrs{perm.Perm(), -1, -1, nil} }
 
 // temp is a whole, flushed and closed file under a random name.
 type temp struct {
@@ -122,13 +123,24 @@ func (d *Dir) dress(f *os.File, path string, a attrs) (warning, err error) {
 		_ = d.l.do(OpChmod, path, func() error { return f.Chown(d.uid, d.gid) })
 	}
 	if info.Mode().Perm() == a.perm {
-		return nil, nil
+		return nil, d.attach(f, path, a)
 	}
 	err = d.l.do(OpChmod, path, func() error { return setMode(f, a.perm) })
 	if err != nil && hasNoModes(err) {
 		return fmt.Errorf("set mode of %s: not possible on this file system: %w", path, err), nil
 	}
-	return nil, err
+	return nil, errors.Join(err, d.attach(f, path, a))
+}
+
+// attach gives a new file its extended attributes, behind the mode: an access
+// list brings a mode of its own.
+func (d *Dir) attach(f *os.File, path string, a attrs) error {
+	for name, value := range a.xattrs {
+		if err := d.l.do(OpChmod, path, func() error { return setXattr(f, name, value) }); err != nil {
+			return fmt.Errorf("keep extended attribute %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // drop removes the temporary name; one that is gone already is fine.
