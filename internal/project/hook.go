@@ -62,9 +62,11 @@ const hookWait = 400 * time.Millisecond
 // hookStart gives the resume text, once for each start.
 func (p *Project) hookStart(ctx context.Context, in client.HookInput) []byte {
 	state := p.worktreeState(ctx)
-	b, err := p.Resume(ctx, ResumeRequest{})
-	if ctx.Err() != nil {
-		return nil
+	short, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	b, err := p.Resume(short, ResumeRequest{})
+	if short.Err() != nil && err != nil {
+		return client.RenderHookOutput(in.Shape, in.Event, tooSlow, nil)
 	}
 	if err != nil && !b.Incomplete {
 		return client.RenderHookOutput(in.Shape, in.Event, trouble(err), nil)
@@ -87,6 +89,12 @@ func (p *Project) hookStart(ctx context.Context, in client.HookInput) []byte {
 	}
 	return client.RenderHookOutput(in.Shape, in.Event, b.hookText(p.Fence()), nil)
 }
+
+// readTime is how long a hook reads a ledger: a large one whose index is gone
+// takes longer than a hook may.
+const readTime = 1200 * time.Millisecond
+
+const tooSlow = "Holdfast: the handoff ledger could not be read in the time that a hook has. Call holdfast_resume now, or run: holdfast resume\n"
 
 // trouble is all that a session hears of a ledger that can't be read.
 func trouble(err error) string {
