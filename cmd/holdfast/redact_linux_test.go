@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,106 +13,6 @@ import (
 )
 
 const leaked = "correct-horse-battery-staple"
-
-// machine is a home with a project, and the shipped binary to use there.
-type machine struct {
-	t                        *testing.T
-	root, bin, home, project string
-	env                      []string
-}
-
-func newMachine(t *testing.T) *machine {
-	t.Helper()
-	if agentAbove() {
-		t.Skip("a coding agent is above these tests: nobody here counts as a person")
-	}
-	m := &machine{t: t, root: t.TempDir()}
-	m.bin, m.home, m.project = filepath.Join(m.root, "bin", "holdfast"), filepath.Join(m.root, "home"), filepath.Join(m.root, "work", "project")
-	for _, d := range []string{filepath.Dir(m.bin), m.home, m.project} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, m.bin); err != nil { // by this name the tests are the program
-		t.Fatal(err)
-	}
-	m.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "TERM=dumb", "XDG_STATE_HOME=" + filepath.Join(m.root, "state")}
-	return m
-}
-
-// agent runs a command as an agent does, and gives standard output and status.
-func (m *machine) agent(args ...string) (string, int) {
-	m.t.Helper()
-	return m.run(nil, args...)
-}
-
-func (m *machine) run(tty *os.File, args ...string) (string, int) {
-	m.t.Helper()
-	var out bytes.Buffer
-	cmd := m.command(tty, args...)
-	cmd.Stdout = &out
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
-		m.t.Fatal(err)
-	}
-	return out.String(), cmd.ProcessState.ExitCode()
-}
-
-func (m *machine) command(tty *os.File, args ...string) *exec.Cmd {
-	cmd := exec.Command(m.bin, args...)
-	cmd.Dir, cmd.Env = m.project, m.env
-	if tty != nil {
-		cmd.Stdin, cmd.Stderr = tty, tty
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	}
-	return cmd
-}
-
-// terminal is one at which a person sits; what is written there is dropped.
-func (m *machine) terminal() (control, tty *os.File) {
-	m.t.Helper()
-	control, tty, err := openPTY()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	m.t.Cleanup(func() { tty.Close(); control.Close() })
-	return control, tty
-}
-
-// person runs a command at a terminal, with what is typed there.
-func (m *machine) person(typed string, args ...string) (string, int) {
-	m.t.Helper()
-	control, tty := m.terminal()
-	go io.Copy(io.Discard, control) // so that nothing waits for the terminal
-	if typed != "" {
-		if _, err := io.WriteString(control, typed+"\n"); err != nil {
-			m.t.Fatal(err)
-		}
-	}
-	return m.run(tty, args...)
-}
-
-// holds lists the files of the machine that have the text.
-func (m *machine) holds(text string) (out []string) {
-	m.t.Helper()
-	err := filepath.WalkDir(m.root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		if data, err := os.ReadFile(path); err == nil && bytes.Contains(data, []byte(text)) {
-			out = append(out, strings.TrimPrefix(path, m.root))
-		}
-		return nil
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return out
-}
 
 // leak saves a text that must go, with mirrors in both state folders.
 func (m *machine) leak() {

@@ -1,10 +1,12 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"holdfast/internal/ledger"
@@ -140,8 +142,11 @@ func (p *Project) Log(ctx context.Context, q LogRequest) (entries []LogEntry, cu
 		eq.Since = *q.Since
 	}
 	var events []ledger.Event
+	var newer []LogEntry
 	err = p.look(ctx, "", func(r *reading) (err error) {
-		events, err = r.view.Events(ctx, eq)
+		if newer, err = p.newerEntries(ctx, r, &eq); err == nil {
+			events, err = r.view.Events(ctx, eq)
+		}
 		return err
 	})
 	if err != nil && !Incomplete(err) {
@@ -152,11 +157,41 @@ func (p *Project) Log(ctx context.Context, q LogRequest) (entries []LogEntry, cu
 		entries = append(entries, LogEntry{Revision: e.Rev, Hash: e.Hash, Type: e.Type, At: e.At, Actor: e.Actor, Branch: e.Git.Branch, Commit: e.Git.Commit,
 			IDs: e.IDs, Kind: e.Kind, Text: e.Text, Hidden: !e.Live, Doubtful: e.Doubtful, Sealed: e.SealKey != ""})
 	}
+	if entries = append(entries, newer...); len(newer) > 0 {
+		slices.SortFunc(entries, func(a, b LogEntry) int { return cmp.Compare(b.Revision, a.Revision) })
+		if q.Limit > 0 {
+			entries = entries[:min(len(entries), q.Limit)]
+		}
+	}
 	if n := len(entries); q.Limit > 0 && n == q.Limit && entries[n-1].Revision > 0 {
 		cursor = strconv.FormatInt(entries[n-1].Revision, 10)
 	}
 	return entries, cursor, err
 }
+
+// newerEntries are those that this build doesn't understand: they are kept and
+// counted, and all that is told of them is that they are there. On which branch
+// they were made isn't known.
+func (p *Project) newerEntries(ctx context.Context, r *reading, q *ledger.EventQuery) ([]LogEntry, error) {
+	if q.Branch != "" || q.Kind != "" && q.Kind != typeNewer {
+		return nil, nil
+	}
+	revs, err := r.view.Newer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []LogEntry
+	for i := len(revs) - 1; i >= 0; i-- {
+		rev := revs[i]
+		if rev > q.Since && (q.Before == 0 || rev < q.Before) && (q.Limit == 0 || len(out) < q.Limit) {
+			out = append(out, LogEntry{Revision: rev, Type: typeNewer, Text: "newer than this build"})
+		}
+	}
+	return out, nil
+}
+
+// typeNewer stands for the type of an entry that this build doesn't know.
+const typeNewer = "newer"
 
 // Fence is a random word for marking stored text in one answer.
 func (p *Project) Fence() string {

@@ -215,6 +215,11 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 	if last == head {
 		return nil
 	}
+	if there, err := p.holds(ctx, last, head); err != nil {
+		return err
+	} else if !there {
+		return p.regressed(ctx, head, &index.RegressedError{Base: last})
+	}
 	for e, err := range p.checkedLog().Entries(ctx, last) {
 		if err != nil {
 			return err
@@ -222,6 +227,22 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 		p.tail = append(p.tail, e)
 	}
 	return nil
+}
+
+// holds reports whether the ledger, whose head is given, has what the index held
+// last. An index that is ahead of the head may have followed another's save.
+func (p *Project) holds(ctx context.Context, last, head ledger.Pos) (bool, error) {
+	if last.Hash == "" || last.Rev == head.Rev {
+		return last.Hash == "", nil
+	}
+	if last.Rev > head.Rev {
+		now, err := p.log.Head(ctx)
+		if err != nil || now.Rev < last.Rev {
+			return false, err
+		}
+	}
+	e, err := p.log.Entry(ctx, last.Rev)
+	return e.Hash == last.Hash, err
 }
 
 // trim drops from the tail what the index holds, and all of it when it doesn't

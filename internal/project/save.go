@@ -127,6 +127,9 @@ func (p *Project) tryMutate(ctx context.Context, m *mutation) (out outcome, err 
 		if head, err = p.createLedger(ctx, m.place); err != nil {
 			return out, err
 		}
+		if w := p.unrecognized(ctx); w != "" {
+			defer func() { out.Warnings = append(out.Warnings, w) }()
+		}
 	}
 	r, err := p.readAt(ctx, head, m.place)
 	if err != nil {
@@ -228,6 +231,16 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 		p.followBehind(ctx)
 	}
 	return outcome{Saved: saved, Recovery: draft.Recovery}, nil
+}
+
+// unrecognized warns of a ledger that was made without a seal key: it looks like a
+// stranger's, also to this machine, unless a mirror knows it.
+func (p *Project) unrecognized(ctx context.Context) string {
+	e, err := p.log.Entry(ctx, 0)
+	if err != nil || e.SealKey != "" {
+		return ""
+	}
+	return "this ledger can't be told from a stranger's, since no state folder can be written: set HOLDFAST_ADOPT=" + p.log.ID() + " where it is used, or HOME or XDG_STATE_HOME"
 }
 
 // createLedger saves revision 0. Somebody else may be first.
