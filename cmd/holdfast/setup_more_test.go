@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -138,4 +139,46 @@ func TestSetupShapes(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+}
+
+// TestInstructionsNameTheToolsThatAreThere: the block speaks of transactions
+// exactly when the server has the tools for them (hasTransactions in the hub).
+func TestInstructionsNameTheToolsThatAreThere(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.must(0, "setup", "--client", "codex", "--yes")
+	s := b.serve()
+	s.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	line, err := s.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, named := strings.Contains(line, `"holdfast_txn_begin"`), bytes.Contains(b.read("AGENTS.md"), []byte("holdfast_txn_begin")); there != named {
+		t.Errorf("the tools are there: %v; the instructions name them: %v", there, named)
+	}
+	s.end()
+}
+
+// TestSetupsAtOnce: several runs at once leave every file whole, and one more
+// run and a removal put everything right.
+func TestSetupsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.write("AGENTS.md", []byte("# House rules\n"))
+	b.write(".mcp.json", b.fixture("C035/mcp.jsonc"))
+	before := b.snapshot(false)
+	b.must(0, "record", "note", "n", "--text", "t", "--source", "s")
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			if a := b.run("setup", "--client", "all", "--yes"); a.code > 1 {
+				t.Errorf("status %d: %s", a.code, a.err)
+			}
+		})
+	}
+	wg.Wait()
+	b.must(0, "setup", "--client", "all", "--yes")
+	b.must(0, "setup", "--check")
+	b.must(0, "setup", "--remove", "--yes")
+	b.same("remove", before, b.snapshot(false))
 }

@@ -135,6 +135,9 @@ func (a *app) agree(p *project.Project, plan *project.SetupPlan, f *setupFlags) 
 		}
 		return nil, err
 	}
+	if a.calm != nil {
+		a.calm()
+	}
 	show := func(s *project.SetupPlan) { a.Err.Write(a.diffText(p.Diff(s))) }
 	prompt := "make these changes? [y/N] "
 	if plan.Pending() {
@@ -157,7 +160,7 @@ func (a *app) agree(p *project.Project, plan *project.SetupPlan, f *setupFlags) 
 	switch typed = strings.ToLower(strings.TrimSpace(typed)); {
 	case typed == "r" && plan.Kept():
 		return forced, nil
-	case (typed == "y" || typed == "yes") && plan.Pending():
+	case (typed == "y" || typed == "yes") || !plan.Pending():
 		return plan, nil
 	}
 	return nil, &usageError{msg: "nothing was changed", next: "run it again when you want to"}

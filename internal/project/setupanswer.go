@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"holdfast/internal/client"
@@ -187,6 +188,9 @@ func (a *SetupAnswer) verify(ctx context.Context, p *Project, s *SetupPlan) {
 		}
 		if c.Verified = &v; !v.OK {
 			c.State = Partly
+		}
+		if other := fmt.Sprintf("%s is version %s, and this is %s", s.Command, v.Version, p.w.Version); v.OK && v.Version != p.w.Version && !slices.Contains(a.Notices, other) {
+			a.Notices = append(a.Notices, other)
 		}
 	}
 }

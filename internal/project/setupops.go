@@ -216,18 +216,30 @@ func (u *Unfinished) notice() string {
 	return fmt.Sprintf("a setup of the coding tools was interrupted; not as it was to be: %s; running it again is safe: holdfast setup", listNames(u.Missing, 8))
 }
 
-// saveOp commits op.begin or op.end.
-func (p *Project) saveOp(ctx context.Context, s *SetupPlan, kind string, b opBody) (outcome, error) {
+// saveOp commits op.begin, or with files op.end: they are listed from the state
+// under the lock, since another run may have ended meanwhile.
+func (p *Project) saveOp(ctx context.Context, s *SetupPlan, b opBody, files func(*setupOps) []opFile) (outcome, error) {
+	kind := ledger.TypeOpBegin
+	if files != nil {
+		kind = ledger.TypeOpEnd
+	}
 	m := mutation{kind: kind, creates: kind == ledger.TypeOpBegin, recovery: s.req.Recovery, request: b}
 	if m.recovery == nil {
 		m.recovery = &s.ops.recovery
 	}
 	m.fields = []secret.Field{{Name: "command", Text: b.Command}}
-	raw, err := json.Marshal(b)
-	if err != nil {
-		return outcome{}, fmt.Errorf("encode setup: %w", err)
-	}
-	m.build = func(context.Context, *reading) (ledger.Draft, error) {
+	m.build = func(ctx context.Context, r *reading) (ledger.Draft, error) {
+		if files != nil {
+			now, err := p.setupOps(ctx, r)
+			if err != nil {
+				return ledger.Draft{}, err
+			}
+			b.Files = files(&now)
+		}
+		raw, err := json.Marshal(b)
+		if err != nil {
+			return ledger.Draft{}, fmt.Errorf("encode setup: %w", err)
+		}
 		return ledger.Draft{Body: ledger.Body{Op: raw}}, nil
 	}
 	out, err := p.mutate(ctx, m)
@@ -260,13 +272,13 @@ func (p *Project) storable(u *client.Undo) *client.Undo {
 }
 
 // owed lists, for op.end, every file that setup still owes something to.
-func (s *SetupPlan) owed(done map[string]*client.Undo) []opFile {
-	var out []opFile
+func (s *SetupPlan) owed(done map[string]*client.Undo, ops *setupOps) []opFile {
+	out := []opFile{}
 	for _, path := range client.Paths() {
 		undo, now := done[path]
-		if !now {
+		if !now || undo == nil && !s.req.Remove {
 			f := s.files[path]
-			undo = s.ops.undo(path, &f)
+			undo = ops.undo(path, &f)
 		}
 		if undo != nil {
 			out = append(out, opFile{Path: path, Change: client.Unchanged, Undo: undo, Before: undo.Before, After: undo.After})

@@ -17,7 +17,6 @@ import (
 	"holdfast/internal/client"
 	"holdfast/internal/durable"
 	"holdfast/internal/filelog"
-	"holdfast/internal/ledger"
 )
 
 // originalsKept is how long originals of edited files stay in quarantine.
@@ -44,7 +43,7 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 	if err != nil {
 		return SetupAnswer{}, err
 	}
-	out, err := p.saveOp(ctx, s, ledger.TypeOpBegin, body)
+	out, err := p.saveOp(ctx, s, body, nil)
 	if err != nil {
 		return SetupAnswer{}, err
 	}
@@ -57,8 +56,8 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 		return SetupAnswer{}, &interruptedSetup{err}
 	}
 	p.removeFolders(s, done)
-	body.Files = s.owed(done)
-	if out, err = p.saveOp(ctx, s, ledger.TypeOpEnd, body); err != nil {
+	out, err = p.saveOp(ctx, s, body, func(now *setupOps) []opFile { return s.owed(done, now) })
+	if err != nil {
 		return SetupAnswer{}, &interruptedSetup{err}
 	}
 	a.Revision, a.Applied = out.Rev, true
