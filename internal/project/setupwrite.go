@@ -48,6 +48,7 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 		return SetupAnswer{}, err
 	}
 	body.Begin = out.Rev
+	defer p.oneSetup(ctx)()
 	if err := p.keepOriginals(s, body.Files); err != nil {
 		return SetupAnswer{}, &interruptedSetup{err}
 	}
@@ -92,6 +93,31 @@ func (p *Project) opBegin(s *SetupPlan) (opBody, error) {
 		}
 	}
 	return body, nil
+}
+
+// setupWait is how long a run waits for another one in the same ledger.
+const setupWait = 20 * time.Second
+
+// oneSetup lets runs take turns. Where there can be no lock they don't: each file
+// is looked at before it is written all the same.
+func (p *Project) oneSetup(ctx context.Context) (unlock func()) {
+	for _, root := range p.m.State {
+		top, err := p.w.Layer.OpenDir(root)
+		if err != nil {
+			continue
+		}
+		dir, err := top.MakeSub(p.log.ID(), 0o700)
+		top.Close()
+		if err != nil {
+			continue
+		}
+		lock, err := dir.Lock(ctx, "setup.lock", setupWait, p.m.Owner)
+		dir.Close()
+		if err == nil {
+			return func() { _ = lock.Unlock() } // it ends with the process anyway
+		}
+	}
+	return func() {}
 }
 
 // interruptedSetup: files may be written, and op.end is missing.
@@ -196,6 +222,8 @@ func (p *Project) writeFiles(ctx context.Context, s *SetupPlan, a *SetupAnswer) 
 		}
 		err := p.writeFile(s, ch)
 		switch {
+		case errors.Is(err, errFileChanged) && p.stands(ch):
+			err = nil // another run made the same change, and answers for it
 		case err == nil || p.stands(ch):
 			done[ch.Path] = ch.Undo
 		case ch.Change == client.Create:
