@@ -64,10 +64,11 @@ func (l *Log) damageIn(dir *durable.Dir) error {
 
 // NoteDamage remembers damage in a state folder, so that every save in this
 // folder refuses until it is cleared. It keeps an earlier note. Another ledger
-// in this one's place and an unfinished recovery are not noted: every look finds
-// them, for as long as they are there and no longer.
+// in this one's place, an unfinished recovery and copies beside the ledger's files
+// are not noted: every look finds them, for as long as they are there and no
+// longer.
 func (l *Log) NoteDamage(id string, d *DamageError, now time.Time) error {
-	if d.Kind == DamageOther || d.Kind == DamageIncomplete {
+	if d.Kind == DamageOther || d.Kind == DamageIncomplete || d.Kind == DamageCopy {
 		return nil
 	}
 	if !validLedgerID(id) {
