@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -49,7 +50,43 @@ func (d *Dir) Publish(tmp *Dir, name string, data []byte, perm fs.FileMode) (Pub
 	if err != nil {
 		return Published{}, fmt.Errorf("publish %s: %w", d.join(name), err)
 	}
-	c := &claim{dir: d, name: name, data: data, temp: t, perm: perm.Perm()}
+	return d.publish(&claim{dir: d, name: name, data: data, temp: t, perm: perm.Perm()})
+}
+
+// PublishFrom is Publish for content that write makes bit by bit. check, if
+// given, sees the finished file, opened again, before it takes its name; where
+// it fails nothing is published.
+func (d *Dir) PublishFrom(name string, perm fs.FileMode, write func(io.Writer) error, check func(*os.File) error) (Published, error) {
+	if err := d.checkNewName(name); err != nil {
+		return Published{}, fmt.Errorf("publish: %w", err)
+	}
+	if err := d.Same(); err != nil {
+		return Published{}, fmt.Errorf("publish: %w", err)
+	}
+	t, err := d.streamTemp(plain(perm), write)
+	if err != nil {
+		return Published{}, fmt.Errorf("publish %s: %w", d.join(name), err)
+	}
+	if check != nil {
+		if err := t.reopened(check); err != nil {
+			return Published{}, errors.Join(fmt.Errorf("publish %s: %w", d.join(name), err), t.drop())
+		}
+	}
+	return d.publish(&claim{dir: d, name: name, temp: t, perm: perm.Perm()})
+}
+
+// reopened hands the finished file to fn.
+func (t *temp) reopened(fn func(*os.File) error) error {
+	f, err := t.dir.Open(t.name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return fn(f)
+}
+
+func (d *Dir) publish(c *claim) (Published, error) {
+	name, t := c.name, c.temp
 	pub, err := c.take()
 	if dropErr := t.drop(); dropErr != nil {
 		if err != nil {
@@ -74,7 +111,7 @@ func (d *Dir) Publish(tmp *Dir, name string, data []byte, perm fs.FileMode) (Pub
 type claim struct {
 	dir  *Dir
 	name string
-	data []byte
+	data []byte // nil: as temp has it
 	temp *temp
 	perm fs.FileMode
 }
@@ -124,7 +161,7 @@ func (c *claim) judge(how string, err error) (Published, error) {
 		return Published{}, &UnknownOutcomeError{c.path(), err}
 	case os.SameFile(info, c.temp.info):
 		return c.won(how)
-	case !info.Mode().IsRegular() || info.Size() != int64(len(c.data)):
+	case c.data == nil || !info.Mode().IsRegular() || info.Size() != int64(len(c.data)):
 		return Published{}, fmt.Errorf("publish %s: %w", c.path(), ErrExists)
 	}
 	got, rerr := c.dir.ReadLinked(c.name, int64(len(c.data)))
@@ -148,12 +185,12 @@ func (c *claim) create() (Published, error) {
 	}
 	warning, err := c.dir.dress(f, c.path(), plain(c.perm))
 	if err == nil {
-		_, err = l.write(f, c.path(), c.data)
+		err = c.copyTo(&stepWriter{l, f, c.path()})
 	}
 	info, serr := f.Stat()
 	if err != nil {
 		f.Close()
-		if serr == nil && info.Size() < int64(len(c.data)) {
+		if serr == nil && info.Size() < c.temp.info.Size() {
 			if werr := c.dir.Withdraw(c.name, info); werr == nil {
 				return Published{}, fmt.Errorf("publish %s: %w", c.path(), err)
 			}
@@ -174,6 +211,17 @@ func (c *claim) create() (Published, error) {
 		warnings = append(warnings, warning)
 	}
 	return Published{How: ByCreate, Info: info, Warnings: warnings}, nil
+}
+
+func (c *claim) copyTo(w io.Writer) error {
+	if c.data != nil {
+		_, err := w.Write(c.data)
+		return err
+	}
+	return c.temp.reopened(func(f *os.File) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
 }
 
 // Withdraw removes name if it is still the file that info describes, and

@@ -45,7 +45,7 @@ func Explain(err error) Problem {
 	if e, ok := errors.AsType[*RedactUnfinishedError](err); ok {
 		return e.explain()
 	}
-	for _, explain := range []func(error) (Problem, bool){explainRecord, explainLedger, explainDisk} {
+	for _, explain := range []func(error) (Problem, bool){explainArchive, explainRecord, explainLedger, explainDisk} {
 		if p, ok := explain(err); ok {
 			return p
 		}

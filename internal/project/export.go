@@ -48,23 +48,9 @@ func (p *Project) Export(ctx context.Context, format string, out io.Writer) erro
 // ExportFile exports to a new file, relative to the working directory. It never
 // replaces one, and puts none into the ledger's folder.
 func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported, error) {
-	if path == "" || strings.ContainsRune(path, 0) {
-		return Exported{}, &UsageError{Why: "the output's path is empty or has a NUL"}
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.w.Dir, path)
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	path, err := p.outputPath(path)
 	if err != nil {
-		return Exported{}, &UsageError{Why: "the output's folder can't be found: " + reason(err)}
-	}
-	path = filepath.Join(folder, filepath.Base(path))
-	if rel, err := filepath.Rel(resolved(p.Path()), path); err == nil && filepath.IsLocal(rel) {
-		return Exported{}, &UsageError{Why: "an export can't lie in the ledger's folder"}
-	}
-	exists := &UsageError{Why: "the output exists, and an export never replaces a file: " + visible(path)}
-	if _, err := os.Lstat(path); err == nil {
-		return Exported{}, exists
+		return Exported{}, err
 	}
 	var b bytes.Buffer
 	x, err := p.export(ctx, format, &b)
@@ -72,14 +58,14 @@ func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported
 		return Exported{}, err
 	}
 	done := Exported{Output: path, Format: format, Revision: x.revision, Records: len(x.records), Bytes: b.Len()}
-	dir, err := p.w.Layer.OpenForeignDir(folder)
+	dir, err := p.w.Layer.OpenForeignDir(filepath.Dir(path))
 	if err != nil {
 		return Exported{}, err
 	}
 	defer dir.Close()
 	pub, err := dir.Publish(nil, filepath.Base(path), b.Bytes(), 0o600)
 	if errors.Is(err, durable.ErrExists) {
-		return Exported{}, exists
+		return Exported{}, outputExists(path)
 	}
 	if err != nil {
 		return Exported{}, fmt.Errorf("write export: %w", err)
@@ -88,6 +74,33 @@ func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported
 		done.Warnings = append(done.Warnings, sentence(w))
 	}
 	return done, nil
+}
+
+func outputExists(path string) error {
+	return &UsageError{Why: "the output exists, and an export never replaces a file: " + visible(path)}
+}
+
+// outputPath is where a new file may be made: an absolute path, outside the
+// ledger's folder, that is free.
+func (p *Project) outputPath(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", &UsageError{Why: "the output's path is empty or has a NUL"}
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.w.Dir, path)
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", &UsageError{Why: "the output's folder can't be found: " + reason(err)}
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	if rel, err := filepath.Rel(resolved(p.Path()), path); err == nil && filepath.IsLocal(rel) {
+		return "", &UsageError{Why: "an export can't lie in the ledger's folder"}
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", outputExists(path)
+	}
+	return path, nil
 }
 
 func (p *Project) export(ctx context.Context, format string, out io.Writer) (*export, error) {
