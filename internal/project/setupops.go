@@ -114,15 +114,22 @@ func (p *Project) opBodies(ctx context.Context, r *reading, kind string) (map[in
 
 // undo is what the ledger knows of a file: of an interrupted run if the file is
 // as that run would have left it, else of the last one that ended.
+// The folders are those that any of them made.
 func (o *setupOps) undo(path string, f *setupFile) *client.Undo {
+	found := o.last.undo(path)
 	for _, b := range o.open {
 		for _, of := range b.Files {
 			if of.Path == path && of.Undo != nil && of.After == fileSum(f.File) && f.Exists {
-				return of.Undo
+				found = of.Undo
 			}
 		}
 	}
-	return o.last.undo(path)
+	if found == nil {
+		return nil
+	}
+	with := *found
+	with.Folders = union(found.Folders, o.folders(path))
+	return &with
 }
 
 // folders are those that earlier runs made, or were about to make, for a file.

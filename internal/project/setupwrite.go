@@ -316,7 +316,7 @@ func (p *Project) missingFolders(file string) []string {
 func union(lists ...[]string) []string {
 	out := slices.Concat(lists...)
 	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Compact(out) // nil for nothing
 }
 
 // removeFolders takes out the folders that setup made for files that are gone.
