@@ -100,6 +100,9 @@ func TestClients(t *testing.T) {
 			if !strings.Contains(first, "holdfast:begin") && !strings.Contains(first, "Handoff ledger (Holdfast)") {
 				t.Error("the instructions did not reach the model")
 			}
+			if !strings.Contains(first, "Carries a write that persists") {
+				t.Error("the skill did not reach the model")
+			}
 			if !strings.Contains(m.asked()[1].results[0], "Bring the quokka home") {
 				t.Errorf("holdfast_resume gave the model: %s", tail(m.asked()[1].results[0]))
 			}
