@@ -20,6 +20,20 @@ type Carried struct {
 // Carry brings the records of a branch here, for merges that git can't see:
 // squash and rebase. With it come the branches that were in force there.
 func (p *Project) Carry(ctx context.Context, branch string, dryRun bool, recovery *string) (Carried, error) {
+	return p.CarryAs(ctx, CarryRequest{Branch: branch, DryRun: dryRun, ExpectedRecovery: recovery})
+}
+
+// CarryRequest asks to carry a branch.
+type CarryRequest struct {
+	Branch           string
+	DryRun           bool // only show what would come
+	ExpectedRecovery *string
+	Key              string
+}
+
+// CarryAs is Carry, at most once for one key.
+func (p *Project) CarryAs(ctx context.Context, q CarryRequest) (Carried, error) {
+	branch, dryRun := q.Branch, q.DryRun
 	c := Carried{DryRun: dryRun, Branches: []string{}, IDs: []string{}}
 	if p.loc.repo == nil {
 		return c, &UsageError{Why: "without git there are no branches to carry"}
@@ -35,7 +49,7 @@ func (p *Project) Carry(ctx context.Context, branch string, dryRun bool, recover
 	if dryRun {
 		return c, p.look(ctx, "", func(r *reading) error { return plan(ctx, r) })
 	}
-	out, err := p.mutate(ctx, mutation{kind: ledger.TypeCarry, recovery: recovery, request: branch, fields: []secret.Field{{Name: "branch", Text: branch}},
+	out, err := p.mutate(ctx, mutation{kind: ledger.TypeCarry, recovery: q.ExpectedRecovery, key: q.Key, request: branch, fields: []secret.Field{{Name: "branch", Text: branch}},
 		build: func(ctx context.Context, r *reading) (ledger.Draft, error) {
 			if err := plan(ctx, r); err != nil {
 				return ledger.Draft{}, err

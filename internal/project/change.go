@@ -102,39 +102,5 @@ func (p *Project) change(ctx context.Context, q ChangeRequest, kind string,
 // Confirm lets a person vouch for what an agent recorded.
 // recovery is the generation that the person resumed in; nil: none was given.
 func (p *Project) Confirm(ctx context.Context, ids []string, recovery *string) (Saved, error) {
-	if len(ids) == 0 {
-		return Saved{}, &UsageError{Why: "no record was given"}
-	}
-	m := mutation{kind: ledger.TypeConfirm, person: true, recovery: recovery, request: ids}
-	for _, id := range ids {
-		if !ledger.ValidID(id) {
-			rec := ledger.Record{ID: id}
-			return Saved{}, rec.Validate("")
-		}
-		m.fields = append(m.fields, secret.Field{Name: "id", Text: id})
-	}
-	m.build = func(ctx context.Context, r *reading) (ledger.Draft, error) {
-		var d ledger.Draft
-		for _, id := range ids {
-			cur, err := p.expect(ctx, r, id, nil, false)
-			if err != nil {
-				return d, err
-			}
-			d.Body.Confirms = append(d.Body.Confirms, ledger.Ref{ID: id, Rev: cur.ContentRev})
-		}
-		return d, nil
-	}
-	out, err := p.mutate(ctx, m)
-	if err != nil {
-		return Saved{}, err
-	}
-	s := p.saved(out)
-	if len(ids) == 1 {
-		s.ID = ids[0]
-		return s, nil
-	}
-	for _, id := range ids {
-		s.Records = append(s.Records, SavedID{id})
-	}
-	return s, nil
+	return p.ConfirmAt(ctx, ConfirmRequest{IDs: ids, ExpectedRecovery: recovery})
 }
