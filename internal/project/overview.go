@@ -3,7 +3,9 @@ package project
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
 
 	"holdfast/internal/ledger"
 )
@@ -77,7 +79,10 @@ func (p *Project) fillOverview(ctx context.Context, r *reading, o *Overview) err
 	if err := p.fillGuards(ctx, r, &b); err != nil {
 		return err
 	}
-	o.LastSave, o.Notices = b.LastSave, b.Notices
+	// The page has all that was left out, and lists the branches itself.
+	o.LastSave, o.Notices = b.LastSave, slices.DeleteFunc(b.Notices, func(n string) bool {
+		return n == leftOutNotice || strings.Contains(n, " records stand on other branches ")
+	})
 	elsewhere, err := r.view.Elsewhere(ctx, r.scope)
 	if err != nil {
 		return fmt.Errorf("count records on other branches: %w", err)

@@ -29,7 +29,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	f.Pulse = o.Pulse
 	s.render(w, http.StatusOK, "now", struct {
 		frame
-		project.Overview
+		O     project.Overview
 		Fresh bool
 	}{f, o, o.Ledger == ""})
 }
@@ -249,8 +249,10 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			sr.Kinds = []string{p.Kind}
 		}
 		p.Found, err = s.p.Search(r.Context(), sr)
-		if e := project.Explain(err); err != nil && e.Exit == project.ExitUsage {
-			p.Problem, err = e.Message, nil
+		if err != nil {
+			if e := project.Explain(err); e.Exit == project.ExitUsage {
+				p.Problem, err = e.Message, nil
+			}
 		}
 		err = read(&p.frame, err)
 	}

@@ -27,12 +27,15 @@
 
   const login = document.querySelector("[data-login]");
   if (login) {
-    const code = location.hash.slice(1);
-    if (code) {
+    const enter = () => {
+      const code = location.hash.slice(1);
+      if (!code) return;
       history.replaceState(null, "", location.pathname);
       login.elements.code.value = code;
       login.submit();
-    }
+    };
+    enter();
+    addEventListener("hashchange", enter); // the link, pasted into a tab that shows this page
     return;
   }
   if (!base) return;
