@@ -123,7 +123,11 @@ func words(s string) []string {
 func fields(it *project.Item) []struct{ name, text string } {
 	rejected := make([]string, 0, len(it.Rejected))
 	for _, x := range it.Rejected {
-		rejected = append(rejected, rejectedLine(x.Option, x.Why))
+		line := x.Option
+		if x.Why != "" {
+			line += ": " + x.Why
+		}
+		rejected = append(rejected, line)
 	}
 	return []struct{ name, text string }{
 		{"Kind", kindWord(it.Kind)}, {"Text", it.Text}, {"Answer", it.Answer}, {"Why", it.Why}, {"Rejected", lines(rejected)}, {"Look at it again when", it.RevisitWhen},

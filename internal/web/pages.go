@@ -13,7 +13,7 @@ import (
 
 // Records of each section on the first page, and of a page of a list.
 const (
-	perSection = 12
+	perSection = 8
 	perPage    = 50
 	deepest    = 2000 // records that a list can be paged through
 )
@@ -138,9 +138,11 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request) {
 			break
 		}
 		v := version{Historic: h[i], First: i == 0}
-		if i == 0 {
+		switch {
+		case len(h) == 1: // it stands above
+		case i == 0:
 			v.Changes = changes(nil, &h[i].Item)
-		} else {
+		default:
 			v.Changes = differing(changes(&previous(h, i).Item, &h[i].Item))
 		}
 		p.Versions = append(p.Versions, v)
