@@ -26,13 +26,21 @@ func notThere(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // everywhere goes from the copies to the original.
 func (x *eraser) everywhere(ctx context.Context) error {
-	problem := x.removeManifests()
+	var problem error
 	for _, s := range x.v.st {
 		if s.dir != nil {
-			problem = errors.Join(problem, x.mirror(ctx, s.dir))
-		} else if _, err := x.l.m.stateOf(s.root, x.v.f.id); err != nil && !notThere(err) {
+			continue
+		}
+		// A look takes what it can't open for absent. Here that won't do.
+		if dir, err := x.l.m.stateOf(s.root, x.v.f.id); err == nil {
+			s.dir = dir
+		} else if !notThere(err) {
 			problem = errors.Join(problem, fmt.Errorf("erase: %w", err))
 		}
+	}
+	problem = errors.Join(problem, x.removeManifests())
+	for _, d := range x.stateDirs() {
+		problem = errors.Join(problem, x.mirror(ctx, d))
 	}
 	gens, err := x.v.f.top.Sub(genName)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"holdfast/internal/secret"
 )
 
-// unerased is the index's note that the log still has bodies which a redact
-// entry names, and that the index was made without them.
+// unerased is the index's note that some copy of a text that a redact entry names
+// could not be erased, whether the ledger still has it or a mirror does.
 const unerased = "unerased"
 
 // briefTurn is how long a reader waits for the ledger's lock to finish a
@@ -28,34 +28,56 @@ const unerased = "unerased"
 const briefTurn = 50 * time.Millisecond
 
 // finishRedaction erases whatever redact entries name, under the lock, and says
-// which files it rewrote or removed.
-func (p *Project) finishRedaction(ctx context.Context) (files []string, err error) {
+// which files it rewrote or removed. The revisions in want must be among it.
+func (p *Project) finishRedaction(ctx context.Context, want []int64) (files []string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.openIndex(ctx); err != nil {
 		return nil, err
 	}
-	open, err := p.openRedactions(ctx)
-	if err != nil {
-		return nil, err
+	open, all, err := p.openRedactions(ctx)
+	for _, rev := range want { // somebody may have finished it by now
+		if err == nil && !slices.ContainsFunc(all, func(r filelog.Redaction) bool { return r.Rev == rev }) {
+			err = fmt.Errorf("erase revision %d: %w", rev, filelog.ErrNotRedacted)
+		}
 	}
-	return p.erase(ctx, p.log, open)
+	if err != nil {
+		return nil, errors.Join(err, p.noteUnerased(ctx))
+	}
+	if files, err = p.erase(ctx, p.log, open); err != nil {
+		err = errors.Join(err, p.noteUnerased(ctx))
+	}
+	return files, err
+}
+
+// noteUnerased lets the next one who reads go on with a redaction: the ledger
+// itself may have lost the text while a mirror still has it.
+func (p *Project) noteUnerased(ctx context.Context) error {
+	head, err := p.log.Head(ctx)
+	if err == nil {
+		err = p.catchUp(ctx, head)
+	}
+	if err == nil {
+		err = p.idx.SetMeta(ctx, unerased, "yes")
+	}
+	if err != nil {
+		return fmt.Errorf("note redaction: %w", err)
+	}
+	return nil
 }
 
 // openRedactions are the bodies that a redact entry of a person of this machine
-// names and that the ledger still has.
-func (p *Project) openRedactions(ctx context.Context) ([]filelog.Redaction, error) {
-	all, err := p.log.Redactions(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list redactions: %w", err)
+// names and that the ledger still has; all has those that are gone, too.
+func (p *Project) openRedactions(ctx context.Context) (open, all []filelog.Redaction, err error) {
+	if all, err = p.log.Redactions(ctx); err != nil {
+		return nil, nil, fmt.Errorf("list redactions: %w", err)
 	}
-	var open []filelog.Redaction
 	for _, r := range all {
 		if !r.Erased {
 			open = append(open, r)
 		}
 	}
-	return open, nil
+	return open, all, nil
 }
 
 // meetRedactions settles what a crash, a full disk or somebody without the right
@@ -80,36 +102,36 @@ func (p *Project) meetRedactions(ctx context.Context, head ledger.Pos) error {
 	if len(pending) == 0 && left == "" && inTail == 0 || met == p.met {
 		return nil
 	}
-	open, err := p.openRedactions(ctx)
+	open, _, err := p.openRedactions(ctx)
 	if err != nil {
 		return err
 	}
 	p.met, p.hidden = met, nil
-	if len(open) > 0 {
+	value := ""
+	if len(open) > 0 || left != "" {
 		if err := p.eraseBriefly(ctx, open); err != nil {
-			p.hidden = map[string]bool{}
+			value, p.hidden = "yes", map[string]bool{}
 			for _, r := range open {
 				p.hidden[r.Hash] = true
 			}
 		}
+	}
+	if len(open) > 0 {
 		if err := p.idx.Discard(ctx); err != nil {
 			return fmt.Errorf("rebuild index: %w", err)
 		}
+		left = "" // with the rest
 	}
 	p.tail = nil // it may hold the texts
 	if err := p.catchUp(ctx, head); err != nil {
 		return err
 	}
-	value := ""
-	if p.hidden != nil {
-		value = "yes"
-	}
-	if value != left || len(open) > 0 { // emptied, it has forgotten
+	if value != left {
 		if err := p.idx.SetMeta(ctx, unerased, value); err != nil && !errors.Is(err, index.ErrNotKept) {
 			return fmt.Errorf("note redaction: %w", err)
 		}
-		p.met = fmt.Sprint([]int64(nil), value, inTail)
 	}
+	p.met = fmt.Sprint([]int64(nil), value, inTail)
 	return nil
 }
 
@@ -136,10 +158,20 @@ func (p *Project) erase(ctx context.Context, log *filelog.Log, open []filelog.Re
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	scrub := p.scrubber(ctx, open)
-	problem := scrub.quarantine()
-	problem = errors.Join(problem, p.dropHandoff(), p.dropIndexes(ctx))
+	scrub, err := p.scrubber(ctx, open)
+	if err == nil {
+		err = scrub.quarantine()
+	}
+	if err != nil {
+		return scrub.files, err // without the ledger's texts nobody could go on with it
+	}
+	problem := errors.Join(p.dropHandoff(), p.dropIndexes(ctx))
 	done, err := log.Redact(ctx, nil)
+	for _, r := range open {
+		if err == nil && !slices.ContainsFunc(done.Redactions, func(d filelog.Redaction) bool { return d.Pos == r.Pos }) {
+			err = fmt.Errorf("erase revision %d: %w", r.Rev, filelog.ErrNotRedacted)
+		}
+	}
 	return append(scrub.files, done.Files...), errors.Join(problem, err)
 }
 
@@ -206,17 +238,17 @@ const (
 
 // scrubber knows the texts that are about to go, as they stand in a file and in
 // JSON, and the secrets that the screening finds in them.
-func (p *Project) scrubber(ctx context.Context, open []filelog.Redaction) *scrubber {
+func (p *Project) scrubber(ctx context.Context, open []filelog.Redaction) (*scrubber, error) {
 	s := &scrubber{p: p}
 	screen := secret.New(nil) // the project's own would ask the ledger what is allowed
 	for _, r := range open {
 		e, err := p.log.Entry(ctx, r.Rev)
-		if err != nil || e.Hash != r.Hash {
-			continue // it is gone by now
+		if err != nil {
+			return s, fmt.Errorf("read what is redacted: %w", err)
 		}
 		b, there, err := e.Body()
-		if !there || err != nil {
-			continue
+		if e.Hash != r.Hash || !there || err != nil {
+			continue // it is gone by now, or no text
 		}
 		for _, t := range bodyTexts(&b) {
 			s.learn(t, minText)
@@ -226,7 +258,7 @@ func (p *Project) scrubber(ctx context.Context, open []filelog.Redaction) *scrub
 		}
 	}
 	slices.SortFunc(s.marks, func(a, b []byte) int { return len(b) - len(a) })
-	return s
+	return s, nil
 }
 
 func (s *scrubber) learn(text string, least int) {

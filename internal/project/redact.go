@@ -90,6 +90,9 @@ func (p *Project) Redact(ctx context.Context, q RedactRequest) (Redaction, error
 		return Redaction{}, &secret.FoundError{Findings: found}
 	}
 	d, err := p.previewRedaction(ctx, q)
+	if errors.Is(err, errNoText) {
+		return p.redactAgain(ctx, d, err)
+	}
 	if err != nil || q.Expect == "" {
 		return d, err
 	}
@@ -110,9 +113,25 @@ func (p *Project) Redact(ctx context.Context, q RedactRequest) (Redaction, error
 	}
 	d.Applied, d.Revision, d.Hash, d.Durable, d.Protected, d.Warnings = true, out.Rev, out.Hash, true, out.Protected, out.Warnings
 	// From here on the redaction stands, and is finished whatever the caller does.
-	if d.Erased, err = p.finishRedaction(context.WithoutCancel(ctx)); err != nil {
+	if d.Erased, err = p.finishRedaction(context.WithoutCancel(ctx), d.request); err != nil {
 		return d, &RedactUnfinishedError{Rev: out.Rev, Err: err}
 	}
+	return d, nil
+}
+
+var errNoText = &UsageError{Why: "what was named has no text any more"}
+
+// redactAgain looks for copies of texts that were redacted before, such as in a
+// mirror that came back.
+func (p *Project) redactAgain(ctx context.Context, d Redaction, none error) (Redaction, error) {
+	files, err := p.finishRedaction(context.WithoutCancel(ctx), nil)
+	switch {
+	case err != nil:
+		return d, &RedactUnfinishedError{Rev: d.Revision, Err: err}
+	case len(files) == 0:
+		return d, none
+	}
+	d.Applied, d.Erased = true, files
 	return d, nil
 }
 
@@ -194,7 +213,7 @@ func (p *Project) describeRevs(ctx context.Context, d *Redaction, named bool) er
 		kept = append(kept, rev)
 	}
 	if d.request = kept; len(kept) == 0 {
-		return &UsageError{Why: "what was named has no text any more"}
+		return errNoText
 	}
 	return nil
 }
