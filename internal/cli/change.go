@@ -15,6 +15,7 @@ type change struct {
 	suggest                    []string
 	verb                       string
 	evidence                   bool // has --without-evidence
+	category                   bool // has --category
 	wants                      func(*project.Item) bool
 	call                       func(*project.Project, context.Context, project.ChangeRequest) (project.Saved, error)
 }
@@ -48,7 +49,7 @@ func newDrop(a *app) *cobra.Command {
 
 func newRetract(a *app) *cobra.Command {
 	return newChange(a, change{
-		name: "retract", short: "Hide a record that should not have been made", verb: "retracted:", call: (*project.Project).Retract,
+		name: "retract", short: "Hide a record that should not have been made", verb: "retracted:", category: true, call: (*project.Project).Retract,
 		suggest: []string{"delete", "remove", "rm", "hide"}, wants: func(it *project.Item) bool { return !it.Retracted },
 		long:    "Hide a record. Nothing is deleted: its text stays in the history, and restore\nbrings it back. --expect-revision is needed: the revision that you saw.",
 		example: "  holdfast retract note-3 --expect-revision 17",
@@ -57,7 +58,7 @@ func newRetract(a *app) *cobra.Command {
 
 func newRestore(a *app) *cobra.Command {
 	return newChange(a, change{
-		name: "restore", short: "Bring a retracted record back", verb: "restored:", call: (*project.Project).Restore,
+		name: "restore", short: "Bring a retracted record back", verb: "restored:", category: true, call: (*project.Project).Restore,
 		suggest: []string{"unretract", "undelete", "undo"}, wants: func(it *project.Item) bool { return it.Retracted },
 		long:    "Bring a retracted record back. --expect-revision is needed: the revision by which\nit was retracted.",
 		example: "  holdfast restore note-3 --expect-revision 18",
@@ -84,6 +85,9 @@ func newChange(a *app, c change) *cobra.Command {
 	revisionFlag(fs, &q.ExpectedRevision, "expect-revision", "the revision that this changes")
 	if c.evidence {
 		fs.Var(once{&q.WithoutEvidence, "reason"}, "without-evidence", "why it is closed though its check has not passed")
+	}
+	if c.category {
+		fs.Var(category{&q.Category}, "category", "record or check: what the ID names")
 	}
 	fs.Var(once{&q.Key, "key"}, "key", "repeating a change with the same key changes once")
 	return cmd

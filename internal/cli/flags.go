@@ -124,3 +124,21 @@ func (c count) Set(s string) error {
 	*c.to = n
 	return nil
 }
+
+// category is what an ID names.
+type category struct{ to *string }
+
+func (c category) String() string { return "" }
+func (c category) Type() string   { return "what" }
+
+func (c category) Set(s string) error {
+	switch s {
+	case "record":
+		*c.to = ""
+	case ledger.CategoryCheck:
+		*c.to = s
+	default:
+		return &valueError{"is record or check"}
+	}
+	return nil
+}

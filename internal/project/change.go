@@ -74,6 +74,9 @@ func (p *Project) change(ctx context.Context, q ChangeRequest, kind string,
 		fields:  []secret.Field{{Name: "id", Text: q.ID}, {Name: "without_evidence", Text: q.WithoutEvidence}},
 	}
 	m.build = func(ctx context.Context, r *reading) (ledger.Draft, error) {
+		if q.Category == ledger.CategoryCheck {
+			return p.changeCheck(ctx, r, q, kind)
+		}
 		var d ledger.Draft
 		cur, err := p.expect(ctx, r, q.ID, q.ExpectedRevision, kind == ledger.TypeRetract || kind == ledger.TypeRestore)
 		if c, ok := errors.AsType[*ConflictError](err); ok && c.Current == nil || err == nil && cur == nil {

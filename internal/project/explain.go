@@ -64,6 +64,10 @@ func explainRecord(err error) (Problem, bool) {
 	if e, ok := errors.AsType[*ConflictError](err); ok {
 		return explainConflict(e), true
 	}
+	if e, ok := errors.AsType[*CheckConflictError](err); ok {
+		return Problem{Code: "conflict", Exit: ExitConflict, Message: fmt.Sprintf("check %s is at revision %d; nothing was saved", e.ID, e.Current),
+			Next: fmt.Sprintf("look at what stands there now, then give expected_revision %d", e.Current), Current: map[string]any{"id": e.ID, "revision": e.Current}}, true
+	}
 	if e, ok := errors.AsType[*FingerprintError](err); ok {
 		return Problem{Code: "fingerprint", Exit: ExitConflict, Message: e.Error() + "; nothing was saved", Next: "look at the preview again, and give its fingerprint"}, true
 	}

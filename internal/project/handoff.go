@@ -76,11 +76,19 @@ func (p *Project) writeHandoff(ctx context.Context) error {
 	if p.loc.repo != nil && p.loc.repo.Linked {
 		return p.handoffOfMain(ctx)
 	}
-	b, err := p.resume(ctx, ResumeRequest{}, false)
-	if err != nil {
-		return fmt.Errorf("refresh handoff: %w", err)
+	for try := 0; ; try++ {
+		b, err := p.resume(ctx, ResumeRequest{}, false)
+		if err != nil {
+			return fmt.Errorf("refresh handoff: %w", err)
+		}
+		if err := p.putHandoff(&b); err != nil {
+			return err
+		}
+		// Somebody may have redacted meanwhile what was just written.
+		if now, err := p.Revision(ctx); err != nil || now == b.Revision || try == 2 {
+			return nil
+		}
 	}
-	return p.putHandoff(&b)
 }
 
 // handoffOfMain refreshes it from a linked worktree: the file shows the main
