@@ -24,13 +24,15 @@ import (
 
 // house is one machine with one project and its running view.
 type house struct {
-	t    testing.TB
-	root string
-	dir  string
-	w    *project.World
-	s    *Server
-	stop func()
-	c    *http.Client
+	t      testing.TB
+	root   string
+	dir    string
+	w      *project.World
+	s      *Server
+	stop   func()
+	c      *http.Client
+	caller *project.Caller                 // who serves; nil: a person
+	wrap   func(http.Handler) http.Handler // around what serves; nil: nothing
 }
 
 var (
@@ -85,9 +87,16 @@ func (h *house) open(c project.Caller) *project.Project {
 // serve starts the view at a port, 0 for a free one.
 func (h *house) serve(port int) *house {
 	h.t.Helper()
-	s, err := Listen(Options{Project: h.open(person), Port: port, Now: time.Now, Rand: rand.Reader})
+	who := person
+	if h.caller != nil {
+		who = *h.caller
+	}
+	s, err := Listen(Options{Project: h.open(who), Port: port, Now: time.Now, Rand: rand.Reader})
 	if err != nil {
 		h.t.Fatal(err)
+	}
+	if h.wrap != nil {
+		s.http.Handler = h.wrap(s.http.Handler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -140,6 +149,20 @@ func (h *house) shown(id string) project.Shown {
 		h.t.Fatal(err)
 	}
 	return s
+}
+
+func (h *house) branchOf(id string) string {
+	h.t.Helper()
+	entries, _, err := h.open(person).Log(context.Background(), project.LogRequest{Limit: 50})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if len(e.IDs) > 0 && e.IDs[0] == id {
+			return e.Branch
+		}
+	}
+	return ""
 }
 
 func (h *house) at(path string) string { return h.s.gate.origin() + h.s.gate.prefix + path }

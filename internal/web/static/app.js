@@ -158,6 +158,7 @@
       return;
     }
     if (answer.status === 401 || !answer.page?.getElementById("where")) {
+      settle("server");
       const why = answer.status === 401 ? "This page's session has ended. Your draft is kept in this tab. Open the link from the terminal again." : answer.page?.querySelector("main p")?.textContent;
       alertWith("sending", why || "That could not be saved. Your draft is kept in this tab.");
       return;
