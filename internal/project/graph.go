@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,9 +51,10 @@ const (
 
 // Records that a graph looks through: of what is open, and around one node.
 const (
-	graphOpen   = 40
-	graphAround = 400
-	mostEdges   = 60 // of one node
+	graphOpen    = 300
+	graphAround  = 400
+	mostEdges    = 60 // of one node; of what is open twice as many
+	mostUnlinked = 40 // records that nothing refers to
 )
 
 // Graph gives what is open and what that refers to, or a node with what touches
@@ -146,7 +148,7 @@ func (m *mapper) node(n Node) string {
 }
 
 func (m *mapper) edge(from, to, says string, suggested bool) {
-	if from == to || m.at != "" && from != m.at && to != m.at || len(m.g.Edges) >= mostEdges*3 {
+	if from == to || m.at != "" && from != m.at && to != m.at || len(m.g.Edges) >= mostEdges*2 {
 		return
 	}
 	e := Edge{From: from, To: to, Says: says, Suggested: suggested}
@@ -199,11 +201,15 @@ func (m *mapper) finish() error {
 			return &NotFoundError{What: sort, ID: name}
 		}
 	}
-	for id, n := range m.nodes {
-		if need[id] || m.at == "" && n.Kind != "" {
-			m.g.Nodes = append(m.g.Nodes, n)
+	unlinked := 0
+	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
+		n := m.nodes[id]
+		if !need[id] {
+			if unlinked++; m.at != "" || n.Kind == "" || unlinked > mostUnlinked {
+				continue
+			}
 		}
+		m.g.Nodes = append(m.g.Nodes, n)
 	}
-	slices.SortFunc(m.g.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
 	return nil
 }

@@ -293,7 +293,7 @@ func TestShots(t *testing.T) {
 			name  string
 			width int64
 			dark  bool
-		}{{"light-wide", 1280, false}, {"dark-wide", 1280, true}, {"light-narrow", 390, false}} {
+		}{{"light-wide", 1280, false}, {"dark-wide", 1280, true}, {"light-narrow", 390, false}, {"dark-narrow", 390, true}} {
 			b.size(v.width, 900)
 			b.dark(v.dark)
 			b.open(h.at(p.path)).until("document.readyState === 'complete'")

@@ -92,7 +92,14 @@ func (p *mapPage) column(n *project.Node) int {
 
 func (p *mapPage) layout() {
 	columns := [3][]project.Node{}
+	linked := map[string]bool{p.Graph.At: true}
+	for _, e := range p.Graph.Edges {
+		linked[e.From], linked[e.To] = true, true
+	}
 	for _, n := range p.Graph.Nodes {
+		if !linked[n.ID] {
+			continue // it stands in the list
+		}
 		c := p.column(&n)
 		columns[c] = append(columns[c], n)
 	}
@@ -103,12 +110,15 @@ func (p *mapPage) layout() {
 	step := nodeHeight + rowGap
 	p.Height = 2*margin + float64(max(tallest, 1))*step
 	place := map[string]drawn{}
-	x := margin
-	for _, c := range columns {
+	x, middle := margin, margin
+	for i, c := range columns {
 		if len(c) == 0 {
 			continue
 		}
 		y := margin + (float64(tallest-len(c)))*step/2
+		if i == 1 {
+			middle = y
+		}
 		for _, n := range c {
 			d := drawn{Node: n, X: x, Y: y, W: nodeWidth, H: nodeHeight, TextX: x + 12, TextY1: y + 19, TextY2: y + 36, Focus: n.ID == p.Graph.At}
 			place[n.ID] = d
@@ -122,7 +132,7 @@ func (p *mapPage) layout() {
 		a, okA := place[e.From]
 		b, okB := place[e.To]
 		if okA && okB {
-			p.Arcs = append(p.Arcs, arc{e, curve(a, b)})
+			p.Arcs = append(p.Arcs, arc{e, curve(a, b, middle)})
 		}
 	}
 }
