@@ -53,9 +53,10 @@ type seen struct {
 	headGen int
 	// headStamp is of the head's file.
 	headStamp Stamp
-	newer     bool   // the head is of a newer build
-	becomes   string // the head adopts the ledger under this id, and FORMAT lags behind
-	renamed   bool   // head was seen under another id
+	added     *ledger.Entry // what this Log appended last
+	newer     bool          // the head is of a newer build
+	becomes   string        // the head adopts the ledger under this id, and FORMAT lags behind
+	renamed   bool          // head was seen under another id
 
 	known uint64          // 1 + inode of the folder of revisions that was found to be this machine's
 	noted bool            // this path's note is written and no other copy lives

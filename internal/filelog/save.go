@@ -248,11 +248,23 @@ func (l *Log) lost(ctx context.Context) error {
 func (l *Log) published(v *view, e *ledger.Entry) {
 	v.s.head, v.head = e.Rev, e.Pos()
 	l.seen.head, l.seen.headGen, l.seen.headStamp, l.seen.newer = e.Pos(), v.f.gen, v.headStamp(), false
+	l.seen.added = e
 	l.seen.listing = nil
 	if rev, pk, err := v.f.stamps(); err == nil {
 		s := v.s
 		l.seen.listing, l.seen.gen, l.seen.rev, l.seen.pack = &s, v.f.gen, rev, pk
 	}
+}
+
+// Added is the entry that this Log appended last, if any: whoever appended it
+// need not read it back.
+func (l *Log) Added() (ledger.Entry, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen.added == nil {
+		return ledger.Entry{}, false
+	}
+	return *l.seen.added, true
 }
 
 // noteFound notes damage that was found by the way.

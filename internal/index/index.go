@@ -94,6 +94,13 @@ func (x *Index) Base() ledger.Pos {
 	return x.look()
 }
 
+// Known is what Base or Follow told last, without looking.
+func (x *Index) Known() ledger.Pos {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.known.pos
+}
+
 func (x *Index) look() ledger.Pos {
 	x.known = &base{}
 	if b, err := x.readBase(); err == nil && !b.filling {

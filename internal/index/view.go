@@ -48,6 +48,9 @@ func (x *Index) View(ctx context.Context, tail []ledger.Entry) (*View, error) {
 		v.head = e.Pos()
 		v.heads(e)
 	}
+	if !slices.ContainsFunc(tail, func(e ledger.Entry) bool { return e.Type == ledger.TypeRedact }) {
+		return v, nil
+	}
 	if err := v.do(ctx, func() error { return v.unerased() }); err != nil {
 		return nil, err
 	}
@@ -107,6 +110,7 @@ func (v *View) locked(ctx context.Context, fn func() error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errStale):
+		v.x.look()
 		return &DamagedError{err}
 	case busy(err): // somebody stopped in the middle of writing
 		if lerr := v.x.leave(context.WithoutCancel(ctx), max(v.x.level+1, levelTemp)); lerr != nil {

@@ -95,7 +95,11 @@ func (p *Project) meetRedactions(ctx context.Context, head ledger.Pos) error {
 		}
 	}
 	met := fmt.Sprint(pending, left, inTail)
-	if len(pending) == 0 && left == "" && inTail == 0 || met == p.met {
+	if len(pending) == 0 && left == "" && inTail == 0 {
+		p.clean = head
+		return nil
+	}
+	if met == p.met {
 		return nil
 	}
 	open, _, err := p.openRedactions(ctx)

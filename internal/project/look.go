@@ -81,7 +81,7 @@ func (p *Project) lookDamaged(ctx context.Context, branch string, fn func(*readi
 	if err != nil {
 		return errors.Join(cause, err)
 	}
-	r := &reading{view: v, place: place, scope: scope, head: v.Head(), seals: p.checkedLog().seals}
+	r := &reading{view: v, place: place, scope: scope, head: v.Head(), seals: p.seals()}
 	if fn(r) != nil { // such as a record that isn't among what verifies
 		return cause
 	}

@@ -46,6 +46,7 @@ type core struct {
 	plain plain          // what needs no asking
 	// met is what was known of redactions when they were last settled, and hidden
 	// are the hashes of entries whose bodies ought to be erased and can't be.
+	clean  ledger.Pos // up to which no redaction was left to settle
 	met    string
 	hidden map[string]bool
 	locked bool // under the ledger's lock, which tryMutate holds
@@ -162,7 +163,7 @@ const bulk = 128
 
 // background is how long the tail may be before the index follows behind an
 // answer.
-const background = 8
+const background = 16
 
 // followBehind lets the index follow without holding up whoever saved.
 func (p *Project) followBehind(ctx context.Context) {
@@ -170,7 +171,11 @@ func (p *Project) followBehind(ctx context.Context) {
 	go func() {
 		// The index is made anew or caught up with whenever it is asked: failing
 		// here costs the next reader a little time.
-		_ = p.follow(ctx)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.idx != nil && p.idx.Follow(ctx, remembered{p.tail, p.checkedLog()}) == nil {
+			p.trim(p.idx.Base())
+		}
 	}()
 }
 
@@ -180,21 +185,46 @@ func (p *Project) view(ctx context.Context, head ledger.Pos) (*index.View, error
 	if err := p.openIndex(ctx); err != nil {
 		return nil, err
 	}
-	if head.Hash != "" {
-		if err := p.catchUp(ctx, head); err != nil {
-			return nil, err
-		}
-		if err := p.meetRedactions(ctx, head); err != nil {
-			return nil, err
-		}
+	if head.Hash == "" || p.clean == head && p.reaches(head) {
+		return p.idx.View(ctx, p.tail)
+	}
+	if err := p.catchUp(ctx, head); err != nil {
+		return nil, err
+	}
+	if err := p.meetRedactions(ctx, head); err != nil {
+		return nil, err
 	}
 	return p.idx.View(ctx, p.tail)
+}
+
+// reaches: what the index was last known to hold, and the tail, end at head. A
+// view made of them notices if the index isn't there any more.
+func (p *Project) reaches(head ledger.Pos) bool {
+	known := p.idx.Known()
+	if n := len(p.tail); n > 0 {
+		return p.tail[0].Prev == known.Hash && p.tail[n-1].Pos() == head
+	}
+	return known == head
+}
+
+// added: the save that just stood is behind what was read, so the next look
+// need not read it again. p.mu is held.
+func (p *Project) added(after ledger.Pos) {
+	e, ok := p.log.Added()
+	if !ok || e.Prev != after.Hash || p.idx == nil || !p.reaches(after) {
+		return
+	}
+	p.tail = append(p.tail, e)
+	if p.clean == after && e.Type != ledger.TypeRedact {
+		p.clean = e.Pos()
+	}
 }
 
 // catchUp makes index and tail together end at head.
 func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 	base := p.idx.Base()
 	p.trim(base)
+	last := base
 	if head.Rev-base.Rev > bulk || base.Hash == "" {
 		err := p.idx.Follow(ctx, p.checkedLog())
 		var regressed *index.RegressedError
@@ -204,11 +234,11 @@ func (p *Project) catchUp(ctx context.Context, head ledger.Pos) error {
 		if err != nil {
 			return fmt.Errorf("update index: %w", err)
 		}
+		// Others may have brought the index further since: what is behind it must
+		// follow what it was found to hold last.
+		last = p.idx.Base()
+		p.trim(last)
 	}
-	// Others may have brought the index further since: what is behind it must
-	// follow what it was found to hold last.
-	last := p.idx.Base()
-	p.trim(last)
 	if n := len(p.tail); n > 0 {
 		last = p.tail[n-1].Pos()
 	}
@@ -307,7 +337,7 @@ type reading struct {
 	place ledger.Place
 	scope *ledger.Scope
 	head  ledger.Pos
-	seals ledger.Seals // the keys of this machine
+	seals func() ledger.Seals // the keys of this machine, read when first asked for
 }
 
 // read looks at the ledger as it is now, from the caller's branch. Without a
@@ -338,8 +368,7 @@ func (p *Project) readAt(ctx context.Context, head ledger.Pos, place ledger.Plac
 	if err != nil {
 		return nil, err
 	}
-	seals, _ := p.m.Keys() // without a key nothing counts as sealed here
-	return &reading{view: view, place: place, scope: scope, head: head, seals: seals}, nil
+	return &reading{view: view, place: place, scope: scope, head: head, seals: p.seals()}, nil
 }
 
 // noteDamage remembers damage, so that every save refuses until it is cleared.

@@ -226,6 +226,7 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 	if p.unstamped == 0 {
 		p.unstamped = saved.Rev
 	}
+	p.added(r.head)
 	p.plain.follow(r.head, saved.Pos, m.kind, draft.Body.Git)
 	if len(p.tail) >= background {
 		p.followBehind(ctx)

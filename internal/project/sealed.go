@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"iter"
+	"sync"
 
 	"holdfast/internal/filelog"
 	"holdfast/internal/ledger"
@@ -13,21 +14,29 @@ import (
 // written by hand can't pass for one that was saved here.
 type sealChecked struct {
 	*filelog.Log
-	seals  ledger.Seals
+	seals  func() ledger.Seals
 	path   string
 	hidden map[string]bool // hashes of entries that are shown without their body
 }
 
 func (p *Project) checkedLog() sealChecked {
-	seals, _ := p.m.Keys() // without a key nothing counts as sealed here
-	return sealChecked{p.log, seals, p.Path(), p.hidden}
+	return sealChecked{p.log, p.seals(), p.Path(), p.hidden}
+}
+
+// seals gives the keys of this machine, read once when first asked for. Without
+// a key nothing counts as sealed here.
+func (p *Project) seals() func() ledger.Seals {
+	return sync.OnceValue(func() ledger.Seals {
+		seals, _ := p.m.Keys()
+		return seals
+	})
 }
 
 // Entries implements ledger.Log.
 func (s sealChecked) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[ledger.Entry, error] {
 	return func(yield func(ledger.Entry, error) bool) {
 		for e, err := range s.Log.Entries(ctx, after) {
-			if err == nil && s.seals.Check(&e) == ledger.BadSeal {
+			if err == nil && s.seals().Check(&e) == ledger.BadSeal {
 				err = &filelog.DamageError{Kind: filelog.DamageChanged, Rev: e.Rev, Path: s.path, Why: "a revision names this machine's key and has not its seal"}
 			}
 			if err == nil && s.hidden[e.Hash] {
@@ -40,9 +49,32 @@ func (s sealChecked) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[le
 	}
 }
 
+// remembered is the log up to the end of a tail that is in memory: the entries of
+// the tail need not be read again.
+type remembered struct {
+	tail []ledger.Entry
+	log  sealChecked
+}
+
+// Entries implements index.Source.
+func (r remembered) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[ledger.Entry, error] {
+	for i := range r.tail {
+		if r.tail[i].Prev == after.Hash {
+			return func(yield func(ledger.Entry, error) bool) {
+				for _, e := range r.tail[i:] {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+	return r.log.Entries(ctx, after)
+}
+
 // sealedHere reports whether a key that sealed an entry is one of this machine's.
 func (r *reading) sealedHere(key string) bool {
-	_, here := r.seals[key]
+	_, here := r.seals()[key]
 	return here
 }
 
