@@ -217,13 +217,13 @@ func TestSetupSeesWhatChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestInterruptedSetupIsTold(t *testing.T) {
-	b := newBench(t)
-	people(b)
+// interrupted is a setup for Claude Code that a person ended behind its first file.
+func interrupted(t *testing.T, b *bench) error {
+	t.Helper()
 	p := b.open(person)
 	s := plan(t, p, SetupRequest{Clients: []string{"claude"}})
 	ctx, cancel := context.WithCancel(context.Background())
-	b.w.Layer.Trace = func(op durable.Op, name string) { // the person ends it behind the first file
+	b.w.Layer.Trace = func(op durable.Op, name string) {
 		if op == durable.OpRename && filepath.Base(name) == ".mcp.json" {
 			cancel()
 		}
@@ -233,6 +233,13 @@ func TestInterruptedSetupIsTold(t *testing.T) {
 	if err == nil {
 		t.Fatal("not interrupted")
 	}
+	return err
+}
+
+func TestInterruptedSetupIsTold(t *testing.T) {
+	b := newBench(t)
+	people(b)
+	err := interrupted(t, b)
 	u, uerr := b.open(claude).UnfinishedSetup(context.Background())
 	if uerr != nil || u == nil || len(u.Missing) == 0 {
 		t.Fatalf("%v: %+v, %v", err, u, uerr)
@@ -240,7 +247,30 @@ func TestInterruptedSetupIsTold(t *testing.T) {
 	if e := Explain(err); !strings.Contains(e.Message, "interrupted") || strings.Contains(e.Message, "nothing was saved") || !strings.Contains(e.Next, "setup") {
 		t.Errorf("%+v", e)
 	}
+	// A run about other files doesn't hide it.
+	setUp(t, b.open(person), SetupRequest{Clients: []string{"vscode"}})
+	if u, err := b.open(claude).UnfinishedSetup(context.Background()); err != nil || u == nil || len(u.Missing) == 0 {
+		t.Errorf("%+v, %v", u, err)
+	}
+	setUp(t, b.open(person), SetupRequest{Clients: []string{"cursor"}})
+	if u, err := b.open(claude).UnfinishedSetup(context.Background()); err != nil || u == nil || len(u.Missing) == 0 {
+		t.Errorf("%+v, %v", u, err)
+	}
 	setUp(t, b.open(person), SetupRequest{Clients: []string{"claude"}})
+	if u, err := b.open(claude).UnfinishedSetup(context.Background()); err != nil || u != nil {
+		t.Errorf("%+v, %v", u, err)
+	}
+}
+
+func TestInterruptedSetupIsTakenBack(t *testing.T) {
+	b := newBench(t)
+	people(b)
+	before := b.tree()
+	_ = interrupted(t, b) // its words are another test's
+	setUp(t, b.open(person), SetupRequest{Remove: true})
+	if d := cmp.Diff(before, b.tree()); d != "" {
+		t.Errorf("not taken back:\n%s", d)
+	}
 	if u, err := b.open(claude).UnfinishedSetup(context.Background()); err != nil || u != nil {
 		t.Errorf("%+v, %v", u, err)
 	}

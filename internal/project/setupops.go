@@ -28,6 +28,7 @@ type opBody struct {
 	Remind   bool     `json:"remind,omitempty"`
 	Absolute bool     `json:"absolute,omitempty"`
 	Files    []opFile `json:"files"`
+	Open     []int64  `json:"open,omitempty"` // of op.end: interrupted runs about other files, by revision
 }
 
 // opFile is one file of a run.
@@ -59,57 +60,85 @@ func (p *Project) setupOps(ctx context.Context, r *reading) (setupOps, error) {
 		return ops, nil
 	}
 	ops.recovery = r.view.Recovery()
-	ends, err := p.opBodies(ctx, r, ledger.TypeOpEnd)
-	if err != nil {
-		return ops, err
-	}
 	ended := map[int64]bool{}
-	var newest, oldest int64
-	for rev, b := range ends {
+	err := p.eachOp(ctx, r, ledger.TypeOpEnd, -1, func(rev int64, b *opBody) bool {
+		if len(ended) == 0 {
+			ops.last = *b
+		}
 		ended[b.Begin] = true
-		if rev > newest {
-			newest, ops.last = rev, *b
-		}
-		if oldest == 0 || b.Begin < oldest {
-			oldest = b.Begin
-		}
-	}
-	begins, err := p.opBodies(ctx, r, ledger.TypeOpBegin)
+		return rev > ops.last.Begin // older ones ended before the newest began
+	})
 	if err != nil {
 		return ops, err
 	}
-	for rev, b := range begins {
-		// A later run that ended has looked at every file that an earlier one left.
-		if !ended[rev] && rev > ops.last.Begin {
+	for _, rev := range ops.last.Open {
+		if b, err := p.opAt(ctx, r, rev); err == nil && b != nil && !ended[rev] {
 			ops.open[rev] = b
 		}
 	}
-	return ops, nil
+	err = p.eachOp(ctx, r, ledger.TypeOpBegin, max(ops.last.Begin, -1), func(rev int64, b *opBody) bool {
+		if !ended[rev] {
+			ops.open[rev] = b
+		}
+		return true
+	})
+	return ops, err
 }
 
-// opBodies are the newest entries of a type that this machine sealed: what
-// others wrote says nothing about files here.
-func (p *Project) opBodies(ctx context.Context, r *reading, kind string) (map[int64]*opBody, error) {
-	out := map[int64]*opBody{}
-	events, err := r.view.Events(ctx, ledger.EventQuery{Since: -1, Kind: kind, Limit: opEvents})
+// eachOp gives the entries of a type in this worktree, behind a revision, newest
+// first, as long as fn wants more. Those that this machine didn't seal are left
+// out: what others wrote says nothing about files here.
+func (p *Project) eachOp(ctx context.Context, r *reading, kind string, since int64, fn func(int64, *opBody) bool) error {
+	events, err := r.view.Events(ctx, ledger.EventQuery{Since: since, Kind: kind, Limit: opEvents})
+	if err != nil {
+		return err
+	}
+	for _, ev := range events {
+		b, err := p.opAt(ctx, r, ev.Rev)
+		if err != nil {
+			return err
+		}
+		if b != nil && !fn(ev.Rev, b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// opAt is the entry of a run; nil for one that says nothing here.
+func (p *Project) opAt(ctx context.Context, r *reading, rev int64) (*opBody, error) {
+	e, err := p.log.Entry(ctx, rev)
 	if err != nil {
 		return nil, err
 	}
-	for _, ev := range events {
-		e, err := p.log.Entry(ctx, ev.Rev)
-		if err != nil {
-			return nil, err
-		}
-		body, ok, err := e.Body()
-		if err != nil || !ok || body.Worktree != p.loc.worktree || !r.sealedHere(e.SealKey) {
-			continue
-		}
-		b := &opBody{}
-		if json.Unmarshal(body.Op, b) == nil && b.Op == opSetup {
-			out[ev.Rev] = b
+	body, ok, err := e.Body()
+	if err != nil || !ok || body.Worktree != p.loc.worktree || !r.sealedHere(e.SealKey) {
+		return nil, nil
+	}
+	b := &opBody{}
+	if json.Unmarshal(body.Op, b) != nil || b.Op != opSetup {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// leftOpen are the interrupted runs that this one doesn't close: it didn't look
+// at one of their files, which is not as it was to be, nor did it take all their
+// clients out.
+func (p *Project) leftOpen(s *SetupPlan, now *setupOps, own int64) []int64 {
+	var out []int64
+	for rev, b := range now.open {
+		one := setupOps{open: map[int64]*opBody{rev: b}}
+		left := slices.ContainsFunc(p.missing(&one), func(path string) bool {
+			return !slices.ContainsFunc(s.changes, func(ch client.FileChange) bool { return ch.Path == path })
+		})
+		all := !slices.ContainsFunc(b.Clients, func(c string) bool { return !slices.Contains(s.Clients, c) })
+		if left && rev != own && !(s.req.Remove && all) {
+			out = append(out, rev)
 		}
 	}
-	return out, nil
+	slices.Sort(out)
+	return out
 }
 
 // undo is what the ledger knows of a file: of an interrupted run if the file is
@@ -223,11 +252,11 @@ func (u *Unfinished) notice() string {
 	return fmt.Sprintf("a setup of the coding tools was interrupted; not as it was to be: %s; running it again is safe: holdfast setup", listNames(u.Missing, 8))
 }
 
-// saveOp commits op.begin, or with files op.end: they are listed from the state
-// under the lock, since another run may have ended meanwhile.
-func (p *Project) saveOp(ctx context.Context, s *SetupPlan, b opBody, files func(*setupOps) []opFile) (outcome, error) {
+// saveOp commits op.begin, or with finish op.end: that fills in what depends on
+// the state under the lock, since another run may have ended meanwhile.
+func (p *Project) saveOp(ctx context.Context, s *SetupPlan, b opBody, finish func(*setupOps, *opBody)) (outcome, error) {
 	kind := ledger.TypeOpBegin
-	if files != nil {
+	if finish != nil {
 		kind = ledger.TypeOpEnd
 	}
 	m := mutation{kind: kind, creates: kind == ledger.TypeOpBegin, recovery: s.req.Recovery, request: b}
@@ -236,12 +265,12 @@ func (p *Project) saveOp(ctx context.Context, s *SetupPlan, b opBody, files func
 	}
 	m.fields = []secret.Field{{Name: "command", Text: b.Command}}
 	m.build = func(ctx context.Context, r *reading) (ledger.Draft, error) {
-		if files != nil {
+		if finish != nil {
 			now, err := p.setupOps(ctx, r)
 			if err != nil {
 				return ledger.Draft{}, err
 			}
-			b.Files = files(&now)
+			finish(&now, &b)
 		}
 		raw, err := json.Marshal(b)
 		if err != nil {

@@ -57,7 +57,9 @@ func (p *Project) ApplySetup(ctx context.Context, s *SetupPlan) (SetupAnswer, er
 		return SetupAnswer{}, &interruptedSetup{err}
 	}
 	p.removeFolders(s, done)
-	out, err = p.saveOp(ctx, s, body, func(now *setupOps) []opFile { return s.owed(done, now) })
+	out, err = p.saveOp(ctx, s, body, func(now *setupOps, b *opBody) {
+		b.Files, b.Open = s.owed(done, now), p.leftOpen(s, now, body.Begin)
+	})
 	if err != nil {
 		return SetupAnswer{}, &interruptedSetup{err}
 	}
