@@ -13,7 +13,7 @@ type TimelineRequest struct {
 }
 
 // Entries that are looked through at most for one page of an actor's entries.
-const mostLooked = 20000
+const mostLooked = 4000
 
 // Timeline is Log, for one actor if one is named. An actor who made few entries
 // among many may get a short page with a cursor behind what was looked through.

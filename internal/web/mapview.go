@@ -21,9 +21,7 @@ const (
 type drawn struct {
 	project.Node
 	X, Y, W, H float64
-	TextY1     float64
-	TextY2     float64
-	TextX      float64
+	TextW      float64 // room for its text
 	Focus      bool
 }
 
@@ -120,7 +118,7 @@ func (p *mapPage) layout() {
 			middle = y
 		}
 		for _, n := range c {
-			d := drawn{Node: n, X: x, Y: y, W: nodeWidth, H: nodeHeight, TextX: x + 12, TextY1: y + 19, TextY2: y + 36, Focus: n.ID == p.Graph.At}
+			d := drawn{Node: n, X: x, Y: y, W: nodeWidth, H: nodeHeight, TextW: nodeWidth - 10, Focus: n.ID == p.Graph.At}
 			place[n.ID] = d
 			p.Nodes = append(p.Nodes, d)
 			y += step

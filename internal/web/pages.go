@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/project"
@@ -15,7 +18,7 @@ import (
 const (
 	perSection = 8
 	perPage    = 50
-	deepest    = 2000 // records that a list can be paged through
+	deepest    = 1000 // records that a list can be paged through
 )
 
 // overview is the page Now.
@@ -239,6 +242,21 @@ type searchPage struct {
 	Problem string
 }
 
+// unfinished lets the last word of a query that is still being typed go on.
+func unfinished(q string) string {
+	last := strings.LastIndexFunc(q, unicode.IsSpace) + 1
+	word := q[last:]
+	for _, r := range word {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return q
+		}
+	}
+	if utf8.RuneCountInString(word) < 2 || strings.Count(q, `"`)%2 == 1 {
+		return q
+	}
+	return q + "*"
+}
+
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	p := searchPage{frame: s.frame(r, "search", "Search"), Q: clip(q.Get("q"), 500), Kind: q.Get("kind"), All: q.Get("all") != "", History: q.Get("history") != "",
@@ -246,7 +264,11 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	p.Asked = p.Q != ""
 	var err error
 	if p.Asked {
-		sr := project.SearchRequest{Query: p.Q, AllBranches: p.All, History: p.History, Retracted: p.Hidden, Limit: 20, Cursor: q.Get("cursor")}
+		query := p.Q
+		if q.Get("typing") != "" {
+			query = unfinished(query)
+		}
+		sr := project.SearchRequest{Query: query, AllBranches: p.All, History: p.History, Retracted: p.Hidden, Limit: 20, Cursor: q.Get("cursor")}
 		if p.Kind != "" {
 			sr.Kinds = []string{p.Kind}
 		}

@@ -14,7 +14,7 @@ import (
 // line, which make control characters visible; html/template then escapes it.
 var functions = template.FuncMap{
 	"text": func(s string) string { return project.Visible(s, true) }, "line": func(s string) string { return project.Visible(s, false) },
-	"kind": kindWord, "who": who, "did": did, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
+	"kind": kindWord, "who": who, "did": did, "deed": deed, "passage": passage, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
 	"open": func(it project.Item) bool {
 		return !it.Retracted && (it.Kind == ledger.KindNext || it.Kind == ledger.KindGoal) && it.Status == ledger.StatusOpen
 	},
@@ -99,8 +99,10 @@ var deeds = map[string]string{
 	ledger.TypeTxnObserve: "looked at a transaction", ledger.TypeTxnEnd: "ended a transaction",
 }
 
-func did(e project.LogEntry) string {
-	w, ok := deeds[e.Type]
+func did(e project.LogEntry) string { return deed(e.Type) }
+
+func deed(kind string) string {
+	w, ok := deeds[kind]
 	if !ok {
 		return "made an entry newer than this build"
 	}
@@ -180,3 +182,20 @@ func minute(at string) string {
 
 // lines joins a list for a text area.
 func lines(items []string) string { return strings.Join(items, "\n") }
+
+// passage cuts a match's passage where its words matched.
+func passage(m project.Match) []Part {
+	var out []Part
+	at := 0
+	for _, k := range m.Marks {
+		if k[0] < at || k[1] <= k[0] || k[1] > len(m.Passage) {
+			continue
+		}
+		if k[0] > at {
+			out = append(out, Part{Text: m.Passage[at:k[0]]})
+		}
+		out = append(out, Part{Text: m.Passage[k[0]:k[1]], New: true})
+		at = k[1]
+	}
+	return append(out, Part{Text: m.Passage[at:]})
+}

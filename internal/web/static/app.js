@@ -274,7 +274,7 @@
       const mine = ++turn;
       const url = `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`;
       try {
-        const a = await get("GET", url);
+        const a = await get("GET", `${url}&typing=1`);
         const results = a.page?.getElementById("results");
         if (mine !== turn || !results) return; // an older answer than the newest question
         document.getElementById("found").textContent = results.querySelector("#found").textContent;
@@ -314,7 +314,31 @@
     map?.querySelector(".focus")?.scrollIntoView({ block: "nearest", inline: "center" });
   };
 
-  const wire = (where) => { wireDrafts(where); wireForms(where); wireSearch(where); wireMap(where); };
+  // --- the slider over revisions
+
+  const wireSlider = (where) => {
+    const form = where.querySelector("form[data-slider]");
+    if (!form) return;
+    const slide = form.querySelector("[type=range]");
+    const number = form.elements.at;
+    const told = form.querySelector("output");
+    let timer = 0;
+    const look = async () => {
+      try {
+        const a = await get("GET", `${base}timeline?before=${Number(number.value) + 1}`);
+        const entry = a.page?.querySelector(".entry .what, .entry p");
+        const line = a.page?.querySelector(".entry p");
+        if (line) told.textContent = line.textContent.trim() + (entry && entry !== line ? ": " + entry.textContent : "");
+      } catch { /* the stream says that the server is gone */ }
+    };
+    const later = () => { clearTimeout(timer); timer = setTimeout(look, 150); };
+    slide.closest("p").hidden = false;
+    slide.addEventListener("input", () => { number.value = slide.value; later(); });
+    number.addEventListener("input", () => { slide.value = number.value; later(); });
+    look();
+  };
+
+  const wire = (where) => { wireSlider(where); wireDrafts(where); wireForms(where); wireSearch(where); wireMap(where); };
   wire(document);
   listen();
   document.addEventListener("keydown", (e) => {
