@@ -66,11 +66,8 @@ func (s *searcher) scan(scan func(...any) error) (hit, *doc, error) {
 		d := c.doc(h.vn)
 		return h, &d, nil
 	}
-	var r ledger.Record
-	if json.Unmarshal([]byte(rec), &r) != nil {
-		return h, nil, errContent
-	}
-	return h, &doc{h.vn, h.id, mainText(&r), moreText(&r)}, nil
+	main, more, err := textsOf(rec)
+	return h, &doc{h.vn, h.id, main, more}, err
 }
 
 // git is a place. Few of them are wanted, so they are not all read.

@@ -15,9 +15,10 @@ import (
 const (
 	// quiet is how long nothing must have come before the server tidies up.
 	quiet = 400 * time.Millisecond
-	// tight is the garbage collector's percentage in a server: it trades time
-	// that nobody waits for against memory that stays for days.
-	tight = 40
+	// tight is the garbage collector's percentage in a server that rests: it
+	// trades time that nobody waits for against memory that stays for days.
+	// While a call is answered it is loose, since that time is somebody's.
+	tight, loose = 40, 150
 )
 
 // idler lets index and HANDOFF.md follow, and gives memory back, whenever no
@@ -45,7 +46,9 @@ func newIdler(p *project.Project, errs io.Writer) *idler {
 func (i *idler) busy() func() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.calls++
+	if i.calls++; i.calls == 1 {
+		debug.SetGCPercent(loose)
+	}
 	i.timer.Stop()
 	return i.rest
 }
@@ -70,6 +73,7 @@ func (i *idler) tidy() {
 			fmt.Fprintf(i.errs, "holdfast: index or handoff not refreshed: %s\n", project.Visible(err.Error(), false))
 		}
 	}
+	debug.SetGCPercent(tight)
 	debug.FreeOSMemory()
 	// Without it the server is larger, and as right.
 	_ = giveBack()
