@@ -35,7 +35,6 @@ type Redaction struct {
 	Warnings    []string      `json:"warnings,omitempty"`
 	refs        []ledger.Ref
 	hashes      map[int64]string
-	recovery    *string
 	request     []int64
 }
 
