@@ -3,10 +3,8 @@ package web
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -272,32 +270,5 @@ func (b *tab) accessible(name string) {
 	}
 	for _, v := range out.Violations {
 		b.t.Errorf("%s: %s", name, v)
-	}
-}
-
-func TestShots(t *testing.T) {
-	dir := os.Getenv("HOLDFAST_SHOTS")
-	if dir == "" {
-		t.Skip("HOLDFAST_SHOTS names no folder for pictures")
-	}
-	n := 0
-	fmt.Sscan(os.Getenv("HOLDFAST_SHOTS_ENTRIES"), &n)
-	h := filled(t, n).serve(0)
-	only := os.Getenv("HOLDFAST_SHOTS_ONLY")
-	b := h.enter()
-	for _, p := range pageList {
-		if only != "" && !strings.Contains(only, p.name) {
-			continue
-		}
-		for _, v := range []struct {
-			name  string
-			width int64
-			dark  bool
-		}{{"light-wide", 1280, false}, {"dark-wide", 1280, true}, {"light-narrow", 390, false}, {"dark-narrow", 390, true}} {
-			b.size(v.width, 900)
-			b.dark(v.dark)
-			b.open(h.at(p.path)).until("document.readyState === 'complete'")
-			b.shot(fmt.Sprintf("%s/%s-%s-%d.png", dir, p.name, v.name, n))
-		}
 	}
 }

@@ -42,7 +42,47 @@ func compare(old, now string) []Part {
 	out.add(a[:head], false, false)
 	out.middle(a[head:len(a)-tail], b[head:len(b)-tail])
 	out.add(b[len(b)-tail:], false, false)
+	return out.joined()
+}
+
+// joined takes the blanks between two replaced words into one replaced run.
+func (ps parts) joined() []Part {
+	var out []Part
+	for i := 0; i < len(ps); {
+		end := i // behind the last changed part that only blanks part from the first
+		for j := i; j < len(ps); j++ {
+			if p := ps[j]; p.Old || p.New {
+				end = j + 1
+			} else if j == i || strings.TrimSpace(p.Text) != "" {
+				break
+			}
+		}
+		run := ps[i:max(end, i+1)]
+		i += len(run)
+		if !hasBoth(run) {
+			out = append(out, run...)
+			continue
+		}
+		old, now := Part{Old: true}, Part{New: true}
+		for _, p := range run {
+			if !p.New {
+				old.Text += p.Text
+			}
+			if !p.Old {
+				now.Text += p.Text
+			}
+		}
+		out = append(out, old, now)
+	}
 	return out
+}
+
+func hasBoth(run []Part) bool {
+	old, now := false, false
+	for _, p := range run {
+		old, now = old || p.Old, now || p.New
+	}
+	return old && now
 }
 
 type parts []Part
