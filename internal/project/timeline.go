@@ -13,7 +13,7 @@ type TimelineRequest struct {
 }
 
 // Entries that are looked through at most for one page of an actor's entries.
-const mostLooked = 4000
+const mostLooked = 1200
 
 // Timeline is Log, for one actor if one is named. An actor who made few entries
 // among many may get a short page with a cursor behind what was looked through.
@@ -24,7 +24,7 @@ func (p *Project) Timeline(ctx context.Context, q TimelineRequest) (entries []Lo
 	want, ask := q.Limit, q.LogRequest
 	entries = []LogEntry{}
 	for looked := 0; looked < mostLooked; looked += ask.Limit {
-		ask.Limit = min(max(want, looked), 2000)
+		ask.Limit = min(max(want, looked), 600)
 		page, next, err := p.Log(ctx, ask)
 		if err != nil && !Incomplete(err) {
 			return nil, "", err

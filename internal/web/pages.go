@@ -251,7 +251,7 @@ func unfinished(q string) string {
 			return q
 		}
 	}
-	if utf8.RuneCountInString(word) < 2 || strings.Count(q, `"`)%2 == 1 {
+	if utf8.RuneCountInString(word) < 3 || strings.Count(q, `"`)%2 == 1 {
 		return q
 	}
 	return q + "*"
