@@ -18,7 +18,7 @@ import (
 func System(now func() time.Time) (*project.World, Streams) {
 	w := &project.World{
 		Now: now, Rand: rand.Reader, Env: os.Environ(), Temp: os.TempDir(), OS: runtime.GOOS, PID: os.Getpid(),
-		Start: now().UTC().Format(time.RFC3339), Layer: &durable.Layer{}, Version: ReadBuild().Version, CPUs: runtime.GOMAXPROCS(0),
+		Start: now().UTC().Format(time.RFC3339), Layer: &durable.Layer{}, Version: ReadBuild().Version, CPUs: runtime.GOMAXPROCS(0), Process: processes(),
 		Parents: sync.OnceValue(func() []string { return ancestors(os.Getppid()) }),
 	}
 	// What can't be told stays empty, which the project copes with.

@@ -33,7 +33,7 @@ type tool struct {
 // never asks its user refuses a tool without them (Codex 0.171, observed). They
 // have no titles, which cost a model's context and tell it nothing.
 func tools() []tool {
-	return []tool{
+	return append([]tool{
 		{
 			name: "holdfast_resume", schema: "resume", readOnly: true, idempotent: true,
 			description: "What this session needs to know: goals, open next actions, open questions, answers and decisions in force with their reasons, notes, checks, and the revision to act on. Call it first.",
@@ -61,7 +61,7 @@ func tools() []tool {
 			description: "The checks that were really run, with outcome, time and whether the result still holds. It executes nothing: run a check with holdfast check in your terminal.",
 			output:      "checks array", call: (*handlers).checks,
 		},
-	}
+	}, txnTools()...)
 }
 
 const savedOutput = "id string, revision integer, durable boolean, records array"

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/filelog"
 	"holdfast/internal/index"
 	"holdfast/internal/ledger"
+	"holdfast/internal/txn"
 )
 
 // DefaultBudget is a briefing's size in tokens, counted as bytes divided by 4.
@@ -39,7 +40,7 @@ type Briefing struct {
 	Dirty        *bool          `json:"dirty"` // nil: not known
 	Incomplete   bool           `json:"incomplete,omitempty"`
 	Budget       Budget         `json:"budget"`
-	Transactions []any          `json:"transactions"`
+	Transactions []txn.Brief    `json:"transactions"`
 	Records      []Item         `json:"records"`
 	Checks       []any          `json:"checks"`
 	Omitted      map[string]int `json:"omitted"`
@@ -143,7 +144,7 @@ func (p *Project) emptyBriefing(q ResumeRequest) Briefing {
 	}
 	return Briefing{
 		Path: p.Path(), Worktree: p.loc.worktree, Budget: Budget{Tokens: budget, Unit: "tokens, counted as bytes/4"},
-		Transactions: []any{}, Records: []Item{}, Checks: []any{}, Omitted: map[string]int{},
+		Transactions: []txn.Brief{}, Records: []Item{}, Checks: []any{}, Omitted: map[string]int{},
 		Notices: append([]string{dataNotice}, p.loc.notices...), now: p.w.Now(),
 	}
 }
@@ -195,7 +196,10 @@ var sections = []struct {
 const finishedFor = 7 * 24 * time.Hour
 
 func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q ResumeRequest) error {
-	spent := 0
+	spent, err := p.fillTxns(ctx, r, b)
+	if err != nil {
+		return err
+	}
 	for _, s := range sections {
 		query := ledger.Query{Scope: r.scope, Kinds: s.kinds, State: s.state}
 		if s.state == ledger.FindFinished && !q.All && !q.Finished {

@@ -21,7 +21,9 @@ type Problem struct {
 	Message string `json:"message"`
 	Next    string `json:"next"`
 	Current any    `json:"current,omitempty"`
-	Exit    int    `json:"-"`
+	// BlockedBy are the transactions that stand in a begin's way.
+	BlockedBy []string `json:"blocked_by,omitempty"`
+	Exit      int      `json:"-"`
 }
 
 // Exit statuses.
@@ -45,7 +47,7 @@ func Explain(err error) Problem {
 	if e, ok := errors.AsType[*RedactUnfinishedError](err); ok {
 		return e.explain()
 	}
-	for _, explain := range []func(error) (Problem, bool){explainArchive, explainRecord, explainLedger, explainDisk} {
+	for _, explain := range []func(error) (Problem, bool){explainTxn, explainArchive, explainRecord, explainLedger, explainDisk} {
 		if p, ok := explain(err); ok {
 			return p
 		}

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/index"
 	"holdfast/internal/ledger"
 	"holdfast/internal/secret"
+	"holdfast/internal/surface"
 )
 
 // DefaultLockWait is how long a save waits for its turn.
@@ -38,6 +39,7 @@ type core struct {
 	m      *filelog.Machine
 	log    *filelog.Log
 	screen *secret.Screen
+	hashes *surface.Cache // of surfaces, for later looks
 
 	mu    sync.Mutex // guards what follows
 	idx   *index.Index
@@ -79,7 +81,7 @@ func Open(ctx context.Context, w *World, o Options) (*Project, error) {
 	if id := w.Getenv("HOLDFAST_ADOPT"); id != "" && (o.Caller.Via == ledger.ViaMCP || o.Caller.Kind == ledger.Person) {
 		m.Adopted = []string{id}
 	}
-	p := &Project{core: &core{w: w, loc: loc, m: m, log: filelog.New(m, loc.place)}, caller: o.Caller}
+	p := &Project{core: &core{w: w, loc: loc, m: m, log: filelog.New(m, loc.place), hashes: surface.NewCache()}, caller: o.Caller}
 	p.screen = secret.New(p.allowed)
 	return p, nil
 }

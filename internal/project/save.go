@@ -27,6 +27,8 @@ type mutation struct {
 	person   bool           // only a person may do this
 	creates  bool           // may be a ledger's first save
 	copied   bool           // adopts a copy: nothing is built
+	// anyRecovery: it describes the world, which no recovery changes.
+	anyRecovery bool
 	// place is where the caller stands, found before the lock.
 	place ledger.Place
 	// files are looked at before the lock and again under it.
@@ -163,7 +165,7 @@ func (p *Project) guard(ctx context.Context, m *mutation, r *reading) (outcome, 
 	}
 	recovery := r.view.Recovery()
 	given := m.recovery != nil
-	if given && *m.recovery != recovery || !given && recovery != "" && p.caller.Kind != ledger.Person {
+	if !m.anyRecovery && (given && *m.recovery != recovery || !given && recovery != "" && p.caller.Kind != ledger.Person) {
 		expected := ""
 		if given {
 			expected = *m.recovery

@@ -146,7 +146,7 @@ func (p *Project) setupSpec(s *SetupPlan) client.Spec {
 
 // hasTransactions says whether the holdfast_txn_* tools are there, so that the
 // instruction block names them.
-const hasTransactions = false
+const hasTransactions = true
 
 // Pending reports whether applying the plan would change a file.
 func (s *SetupPlan) Pending() bool {

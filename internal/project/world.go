@@ -26,6 +26,8 @@ type World struct {
 	Start string // when this process started, for the lock's text
 	// Terminal: a person can be asked at standard input and error.
 	Terminal bool
+	// Process tells processes apart; nil where that can't be done.
+	Process *Process
 	// Parents are the names of this process's ancestors, nearest first.
 	Parents func() []string
 	Layer   *durable.Layer

@@ -1,0 +1,184 @@
+package project
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"holdfast/internal/durable"
+	"holdfast/internal/filelog"
+	"holdfast/internal/git"
+	"holdfast/internal/surface"
+	"holdfast/internal/txn"
+)
+
+// Limits of what one transaction preserves.
+const (
+	maxKeptFile  = 64 << 20
+	maxKeptTotal = 256 << 20
+	maxKeptFiles = 5000
+)
+
+const (
+	keptInGit    = "git"
+	keptManifest = "manifest.json"
+)
+
+var errOriginalChanged = errors.New("it changed while it was read")
+
+// keeper preserves the originals of one transaction.
+type keeper struct {
+	c     *txnCall
+	dir   *durable.Dir
+	kept  txn.Kept
+	files int
+	bytes int64
+}
+
+// keep copies what a transaction could destroy to the quarantine, flushed, and
+// lists what could not be kept.
+func (c *txnCall) keep(ctx context.Context, wants []txn.Want) (*txn.Kept, error) {
+	dir, err := c.p.quarantineOf(c.call.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	k := keeper{c: c, dir: dir}
+	for _, w := range wants {
+		list, err := c.obs.Originals(ctx, surface.Want(w))
+		if err != nil {
+			k.kept.List = append(k.kept.List, txn.Preserved{Surface: w.Surface, Why: err.Error()})
+			continue
+		}
+		blobs := c.p.headBlobs(ctx, w, list)
+		for i := range list {
+			p, err := k.one(&list[i], blobs[gitPath(&list[i])])
+			if err != nil {
+				return nil, err
+			}
+			k.kept.List = append(k.kept.List, p)
+		}
+	}
+	manifest, err := json.MarshalIndent(k.kept.List, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("list originals: %w", err)
+	}
+	if _, err := dir.Publish(nil, keptManifest, manifest, 0o600); err != nil {
+		return nil, fmt.Errorf("list originals: %w", err)
+	}
+	k.kept.Manifest = path.Join(filelog.QuarantineName, c.call.ID, keptManifest)
+	return &k.kept, nil
+}
+
+// quarantineOf makes the folder for the originals of a transaction.
+func (p *Project) quarantineOf(id string) (*durable.Dir, error) {
+	top, err := p.w.Layer.OpenDir(p.Path())
+	if err != nil {
+		return nil, fmt.Errorf("open ledger folder: %w", err)
+	}
+	defer top.Close()
+	q, err := top.MakeSub(filelog.QuarantineName, 0o700)
+	if err != nil {
+		return nil, fmt.Errorf("make quarantine: %w", err)
+	}
+	defer q.Close()
+	dir, err := q.MakeSub(id, 0o700)
+	if err != nil {
+		return nil, fmt.Errorf("make quarantine: %w", err)
+	}
+	return dir, nil
+}
+
+func (k *keeper) one(o *surface.Original, blob git.Blob) (txn.Preserved, error) {
+	p := txn.Preserved{Surface: o.Surface, Name: o.Name, SHA256: o.SHA256, Seen: o.Seen, Link: o.Link, Mode: o.Mode, Size: o.Size}
+	switch {
+	case o.Link != "":
+		p.Kept = true
+		return p, nil
+	case blob.OID != "" && blob.Size == o.Size && k.isBlob(o, blob.OID):
+		p.Kept, p.Where = true, keptInGit
+		return p, nil
+	case o.Size > maxKeptFile:
+		p.Why = "it is larger than 64 MiB"
+	case k.files >= maxKeptFiles:
+		p.Why = "more than 5,000 files would have to be kept"
+	case k.bytes+o.Size > maxKeptTotal:
+		p.Why = "more than 256 MiB would have to be kept"
+	}
+	if p.Why != "" {
+		return p, nil
+	}
+	switch err := k.copy(o); {
+	case durable.DiskFull(err) || durable.NotWritable(err):
+		return p, fmt.Errorf("keep original: %w", err)
+	case err != nil:
+		p.Why = "it could not be read whole, or changed meanwhile"
+		return p, nil
+	}
+	k.files, k.bytes = k.files+1, k.bytes+o.Size
+	p.Kept, p.Where = true, path.Join(filelog.QuarantineName, k.c.call.ID, o.SHA256)
+	return p, nil
+}
+
+// copy publishes the content of an original under its SHA-256.
+func (k *keeper) copy(o *surface.Original) error {
+	from, err := k.c.obs.Open(o)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	_, err = k.dir.PublishFrom(o.SHA256, 0o600, func(w io.Writer) error {
+		h := sha256.New()
+		if _, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(from, maxKeptFile+1)); err != nil {
+			return err
+		}
+		if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
+			return errOriginalChanged
+		}
+		return nil
+	}, nil)
+	if errors.Is(err, durable.ErrExists) {
+		return nil // the same content was kept for another file
+	}
+	return err
+}
+
+// isBlob reports whether an original is the content of a blob.
+func (k *keeper) isBlob(o *surface.Original, oid string) bool {
+	from, err := k.c.obs.Open(o)
+	if err != nil {
+		return false
+	}
+	defer from.Close()
+	got, err := git.HashBlob(from, o.Size, len(oid))
+	return err == nil && got == oid
+}
+
+// headBlobs finds originals in git's HEAD; without git, or on trouble, none are.
+func (p *Project) headBlobs(ctx context.Context, w txn.Want, list []surface.Original) map[string]git.Blob {
+	if p.loc.repo == nil || w.Outside || w.Worktree != p.loc.worktree {
+		return nil
+	}
+	var paths []string
+	for i := range list {
+		paths = append(paths, gitPath(&list[i]))
+	}
+	blobs, err := p.loc.repo.HeadBlobs(ctx, paths)
+	if err != nil {
+		return nil
+	}
+	return blobs
+}
+
+// gitPath is an original's slash path in its worktree.
+func gitPath(o *surface.Original) string {
+	_, name, _ := strings.Cut(o.Surface, ":")
+	return path.Clean(path.Join(filepath.ToSlash(name), o.Name))
+}
