@@ -21,7 +21,7 @@ func newTxn(a *app) *cobra.Command {
 after it say with report how it went: the tool looks at the disk itself. One automatic
 recovery per operation and two per transaction; each must shrink what is wrong. Anything
 else ends as BLOCKED / NOT COMPLETE, and only a person reopens it.` + exitStatus(txnExits...),
-		Example: "  holdfast txn begin --file begin.json\n  holdfast txn observe t-0123456789ab\n  holdfast txn list",
+		Example: "  holdfast txn observe t-0123456789ab\n  holdfast txn list",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])

@@ -10,27 +10,27 @@ import (
 // txnTools are the tools of bounded recovery. Their order is that of a
 // transaction's life.
 func txnTools() []tool {
-	const seen = ", transaction string, state string, mismatches array, budget object"
+	const seen = "transaction string, state string, mismatches array"
 	return []tool{
 		{
 			name: "holdfast_txn_begin", schema: "txn_begin",
-			description: "Begins a transaction for persistent work that could half work: says the target state; originals are preserved. Then ask holdfast_txn_attempt before every change.",
-			output:      "operations array, preserved array, blocked_by array" + seen, call: (*handlers).txnBegin,
+			description: "Begins persistent work that could fail halfway: states its target; originals are preserved. Ask holdfast_txn_attempt before every change.",
+			output:      seen + ", blocked_by array", call: (*handlers).txnBegin,
 		},
 		{
 			name: "holdfast_txn_observe", schema: "txn_observe", idempotent: true,
 			description: "Looks whether a transaction's target holds. Call it after a time-out or an interruption, before anything else.",
-			output:      "classification string, also_changed array, progress string" + seen, call: (*handlers).txnObserve,
+			output:      seen + ", classification string", call: (*handlers).txnObserve,
 		},
 		{
 			name: "holdfast_txn_attempt", schema: "txn_attempt",
 			description: "Asks leave for one change. Make it only if granted is true.",
-			output:      "granted boolean, attempt string, role string, reason string" + seen, call: (*handlers).txnAttempt,
+			output:      seen + ", granted boolean, attempt string", call: (*handlers).txnAttempt,
 		},
 		{
 			name: "holdfast_txn_report", schema: "txn_report",
 			description: "Says how a granted change went; the tool looks what really happened.",
-			output:      "classification string, also_changed array, progress string" + seen, call: (*handlers).txnReport,
+			output:      seen + ", classification string", call: (*handlers).txnReport,
 		},
 	}
 }

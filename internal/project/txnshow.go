@@ -156,6 +156,10 @@ func (p *Project) unfinishedTxns(ctx context.Context, r *reading) ([]txn.Brief, 
 // fillTxns puts unfinished transactions first, and gives the bytes they take.
 func (p *Project) fillTxns(ctx context.Context, r *reading, b *Briefing) (int, error) {
 	list, err := p.unfinishedTxns(ctx, r)
+	if _, damaged := r.view.(*verified); damaged && err != nil {
+		b.Notices = append(b.Notices, "transactions can't be read while the ledger is damaged: change nothing that one may be about")
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
