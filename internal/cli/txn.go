@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/project"
-	"holdfast/internal/txn"
 )
 
 var txnExits = []int{0, project.ExitUsage, project.ExitConflict, project.ExitBlocked, project.ExitDamaged, project.ExitBusy, project.ExitRefused}
@@ -91,7 +90,7 @@ func (a *app) reportedFlag(cmd *cobra.Command) func(ctx ctxT, fields map[string]
 			if err != nil {
 				return nil, err
 			}
-			if _, err := txn.ParseReported(data); err != nil {
+			if _, err := project.TxnReported(data); err != nil {
 				return nil, err
 			}
 			fields["reported"] = json.RawMessage(data)
@@ -116,11 +115,11 @@ func newTxnObserve(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) observed(o *txn.ObserveAnswer, err error) error {
+func (a *app) observed(o *project.TxnObserved, err error) error {
 	if err == nil {
 		err = a.answer(o, func(w *printer) { w.observed(o) })
 	}
-	if err == nil && o.State == txn.StateBlocked {
+	if err == nil && o.State == project.TxnBlocked {
 		return &toldError{project.ErrTxnNotDone}
 	}
 	return err
@@ -211,7 +210,7 @@ func newTxnShow(a *app) *cobra.Command {
 	})
 }
 
-func (p *printer) begun(b *txn.BeginAnswer) {
+func (p *printer) begun(b *project.TxnBegun) {
 	p.printf("%s  %s\n", b.Transaction, b.State)
 	for _, o := range b.Operations {
 		p.printf("  operation %d %s\n", o.Index, project.Visible(o.Label, false))
@@ -227,7 +226,7 @@ func (p *printer) begun(b *txn.BeginAnswer) {
 	p.printf("next: %s\n", b.Next)
 }
 
-func (p *printer) mismatches(list []txn.Mismatch) {
+func (p *printer) mismatches(list []project.TxnMismatch) {
 	for i := range list {
 		m := &list[i]
 		p.printf("  not as it should be (%d): %s: %s, should be %s\n", m.Severity, project.Visible(m.Surface, false),
@@ -237,9 +236,9 @@ func (p *printer) mismatches(list []txn.Mismatch) {
 
 func facts(m map[string]string) string { return strings.TrimPrefix(fmt.Sprint(m), "map") }
 
-func (p *printer) observed(o *txn.ObserveAnswer) {
+func (p *printer) observed(o *project.TxnObserved) {
 	state := o.State
-	if state == txn.StateBlocked {
+	if state == project.TxnBlocked {
 		state = "BLOCKED / NOT COMPLETE"
 	}
 	p.printf("%s  %s\n", o.Transaction, state)
@@ -256,7 +255,7 @@ func (p *printer) observed(o *txn.ObserveAnswer) {
 	p.printf("next: %s\n", o.Next)
 }
 
-func (p *printer) asked(g *txn.AttemptAnswer) {
+func (p *printer) asked(g *project.TxnAsked) {
 	if g.Granted {
 		p.printf("granted  %s  %s\n", g.Attempt, g.Role)
 	} else {
