@@ -46,6 +46,9 @@ func (a *app) view(ctx context.Context, port int, open bool) error {
 	if err != nil {
 		return err
 	}
+	// The ledger's files are compared with what was last seen of them, as whenever
+	// a server starts. What is wrong is noted, and the pages tell it.
+	_, _ = p.Resume(ctx, project.ResumeRequest{Budget: 100})
 	s, err := web.Listen(web.Options{Project: p, Port: port, Now: a.w.Now, Rand: rand.Reader})
 	if err != nil {
 		return errors.Join(portBusy(err), p.Close(ctx))

@@ -34,7 +34,7 @@ func (p *Project) Timeline(ctx context.Context, q TimelineRequest) (entries []Lo
 				continue
 			}
 			entries = append(entries, page[i])
-			if len(entries) == want {
+			if len(entries) == want && page[i].Revision > 0 {
 				return entries, strconv.FormatInt(page[i].Revision, 10), err
 			}
 		}
