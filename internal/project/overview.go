@@ -8,18 +8,21 @@ import (
 	"strings"
 
 	"holdfast/internal/ledger"
+	"holdfast/internal/txn"
 )
 
 // Overview is how a project stands, for a person: each section of the briefing
 // with its first records, none left out for want of a budget but for length.
 type Overview struct {
 	Pulse
-	Project   string        `json:"project"` // name of the project's folder
-	Dirty     *bool         `json:"dirty"`   // nil: not known
-	Sections  []Section     `json:"sections"`
-	Elsewhere []BranchCount `json:"elsewhere"` // branches whose records are not in force here
-	LastSave  *LastSave     `json:"last_save,omitempty"`
-	Notices   []string      `json:"notices"`
+	Project string `json:"project"` // name of the project's folder
+	Dirty   *bool  `json:"dirty"`   // nil: not known
+	// Transactions are those that are open, interrupted or blocked.
+	Transactions []txn.Brief   `json:"transactions"`
+	Sections     []Section     `json:"sections"`
+	Elsewhere    []BranchCount `json:"elsewhere"` // branches whose records are not in force here
+	LastSave     *LastSave     `json:"last_save,omitempty"`
+	Notices      []string      `json:"notices"`
 
 	Incomplete bool `json:"incomplete,omitempty"` // of a damaged ledger
 }
@@ -55,6 +58,10 @@ func (p *Project) Overview(ctx context.Context, each int) (Overview, error) {
 		o = Overview{Pulse: pulse(r), Project: p.Name(), Sections: []Section{}}
 		if r.head.Hash == "" {
 			return nil
+		}
+		var err error
+		if o.Transactions, err = p.unfinishedTxns(ctx, r); err != nil {
+			return err
 		}
 		for _, s := range sections {
 			q := ledger.Query{Scope: r.scope, Kinds: s.kinds, State: s.state, Limit: each}

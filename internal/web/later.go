@@ -33,10 +33,6 @@ func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
 	s.entries(w, r, "checks", "Checks", ledger.TypeCheck)
 }
 
-func (s *Server) transactions(w http.ResponseWriter, r *http.Request) {
-	s.entries(w, r, "transactions", "Transactions", ledger.TypeTxnBegin)
-}
-
 func (s *Server) recovery(w http.ResponseWriter, r *http.Request) {
 	s.entries(w, r, "recovery", "Recovery", ledger.TypeRecover)
 }

@@ -17,7 +17,7 @@ var assets embed.FS
 // pages are the parsed templates, each page with the layout.
 type pages struct{ byName map[string]*template.Template }
 
-var pageNames = []string{"now", "list", "record", "edit", "conflict", "timeline", "checks", "transactions", "recovery", "map", "search", "carry", "problem", "notdone"}
+var pageNames = []string{"now", "list", "record", "edit", "conflict", "timeline", "checks", "transactions", "transaction", "recovery", "map", "search", "carry", "problem", "notdone"}
 
 func parsePages() (*pages, error) {
 	base, err := template.New("base").Funcs(functions).ParseFS(assets, "templates/layout.html", "templates/parts.html")
@@ -96,7 +96,7 @@ func (s *Server) frame(r *http.Request, page, title string) frame {
 // notes are what a page can say was just done.
 var notes = map[string]string{
 	"saved": "Saved.", "done": "Marked as done.", "drop": "Given up.", "retract": "Retracted. It is hidden, not deleted, and can be restored.",
-	"restore": "Restored.", "confirm": "Confirmed: you vouch for it.", "carry": "Brought here.", "recover": "Recovered. What you see is the state that was brought back; nothing was erased.",
+	"restore": "Restored.", "confirm": "Confirmed: you vouch for it.", "carry": "Brought here.", "reopen": "A new transaction follows the blocked one, with a fresh look and a fresh budget.", "abandon": "Given up. It counts for nothing from here on.", "recover": "Recovered. What you see is the state that was brought back; nothing was erased.",
 }
 
 // fail shows a problem in a page of its own.

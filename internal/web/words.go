@@ -14,7 +14,7 @@ import (
 // line, which make control characters visible; html/template then escapes it.
 var functions = template.FuncMap{
 	"text": func(s string) string { return project.Visible(s, true) }, "line": func(s string) string { return project.Visible(s, false) },
-	"kind": kindWord, "who": who, "did": did, "deed": deed, "passage": passage, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
+	"kind": kindWord, "who": who, "did": did, "deed": deed, "passage": passage, "txnState": txnState, "judged": judged, "severity": severity, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
 	"open": func(it project.Item) bool {
 		return !it.Retracted && (it.Kind == ledger.KindNext || it.Kind == ledger.KindGoal) && it.Status == ledger.StatusOpen
 	},
@@ -198,4 +198,48 @@ func passage(m project.Match) []Part {
 		at = k[1]
 	}
 	return append(out, Part{Text: m.Passage[at:]})
+}
+
+// txnState says how a transaction stands.
+func txnState(state string, interrupted bool) string {
+	switch {
+	case interrupted:
+		return "interrupted"
+	case state == "blocked":
+		return "blocked, not complete"
+	case state == "complete_reported":
+		return "complete, as reported"
+	}
+	return project.Visible(state, false)
+}
+
+// judged says what an attempt really did.
+func judged(classification string) string {
+	switch classification {
+	case "reached":
+		return "reached its target"
+	case "reached_despite_report":
+		return "reached its target, whatever was reported"
+	case "no_effect":
+		return "changed nothing"
+	case "partial":
+		return "reached a part of its target"
+	case "diverged":
+		return "made something worse"
+	case "pending":
+		return "not judged yet: it may still take effect"
+	case "":
+		return "not judged yet"
+	}
+	return "could not be seen"
+}
+
+func severity(n int) string {
+	switch n {
+	case 3:
+		return "content was lost"
+	case 2:
+		return "there or not there, against what was wanted"
+	}
+	return "other content than wanted"
 }
