@@ -29,10 +29,6 @@ func (s *Server) entries(w http.ResponseWriter, r *http.Request, page, title, ki
 	s.render(w, http.StatusOK, page, p)
 }
 
-func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
-	s.entries(w, r, "checks", "Checks", ledger.TypeCheck)
-}
-
 func (s *Server) recovery(w http.ResponseWriter, r *http.Request) {
 	s.entries(w, r, "recovery", "Recovery", ledger.TypeRecover)
 }

@@ -17,8 +17,10 @@ import (
 // Records of each section on the first page, and of a page of a list.
 const (
 	perSection = 8
-	perPage    = 50
-	deepest    = 1000 // records that a list can be paged through
+	// overviewReceipts are the newest receipts, whose checks the first page shows.
+	overviewReceipts = 30
+	perPage          = 50
+	deepest          = 1000 // records that a list can be paged through
 )
 
 // overview is the page Now.
@@ -30,11 +32,17 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.Pulse = o.Pulse
+	hs, _, err := s.p.CheckHistories(r.Context(), overviewReceipts)
+	if err = read(&f, err); err != nil {
+		s.fail(w, r, "now", err)
+		return
+	}
 	s.render(w, http.StatusOK, "now", struct {
 		frame
-		O     project.Overview
-		Fresh bool
-	}{f, o, o.Ledger == ""})
+		O      project.Overview
+		Fresh  bool
+		Checks []project.CheckHistory
+	}{f, o, o.Ledger == "", hs})
 }
 
 // groups are the lists that the sections lead to.

@@ -1,0 +1,118 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/internal/ledger"
+	"holdfast/internal/project"
+)
+
+// Receipts that the page looks at, and runs that a chart has.
+const (
+	mostReceipts = 200
+	chartRuns    = 30
+)
+
+type checksPage struct {
+	frame
+	Checks []checkShown
+	More   bool
+}
+
+// checkShown is one check with its chart.
+type checkShown struct {
+	project.CheckHistory
+	Last   project.CheckRun
+	Before *ledger.Counts // of the run before the last that has counts
+	Bars   []bar          // oldest first
+	Width  int
+	Failed int // runs on the chart that did not pass
+}
+
+// bar is one run on a chart: a passed one is tall, any other short and hollow,
+// so that colour is not needed.
+type bar struct {
+	X, Y, H int
+	Class   string
+	Says    string
+}
+
+const (
+	barWidth = 8
+	barStep  = 11
+	barTall  = 28
+	barShort = 12
+)
+
+func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
+	p := checksPage{frame: s.frame(r, "checks", "Checks")}
+	hs, more, err := s.p.CheckHistories(r.Context(), mostReceipts)
+	if err = read(&p.frame, err); err == nil {
+		p.Pulse, err = s.p.Pulse(r.Context())
+		err = read(&p.frame, err)
+	}
+	if err != nil {
+		s.fail(w, r, "checks", err)
+		return
+	}
+	p.More = more
+	for _, h := range hs {
+		p.Checks = append(p.Checks, showCheck(h))
+	}
+	s.render(w, http.StatusOK, "checks", p)
+}
+
+func showCheck(h project.CheckHistory) checkShown {
+	c := checkShown{CheckHistory: h, Last: h.Runs[0]}
+	for _, r := range h.Runs[1:] {
+		if r.Counts != nil {
+			c.Before = r.Counts
+			break
+		}
+	}
+	runs := h.Runs[:min(len(h.Runs), chartRuns)]
+	c.Width = len(runs) * barStep
+	for i := range runs {
+		r := &runs[len(runs)-1-i]
+		b := bar{X: i * barStep, H: barTall, Class: "bar-passed", Says: outcome(r.Outcome) + ", " + minute(r.StartedAt)}
+		if r.Outcome != ledger.Passed {
+			b.H, b.Class = barShort, "bar-failed"
+			c.Failed++
+		}
+		b.Y = barTall - b.H + 1
+		c.Bars = append(c.Bars, b)
+	}
+	return c
+}
+
+// outcome says in words how a check ended.
+func outcome(o string) string {
+	switch o {
+	case ledger.Passed:
+		return "passed"
+	case ledger.Failed:
+		return "failed"
+	case ledger.TimedOut:
+		return "ran out of time"
+	case ledger.Killed:
+		return "was ended"
+	case ledger.NotFound:
+		return "could not start"
+	case ledger.NothingRan:
+		return "ran nothing"
+	case ledger.InputsChanged:
+		return "its files changed while it ran"
+	case ledger.NotAttributable:
+		return "its status says nothing"
+	}
+	return project.Visible(o, false)
+}
+
+func took(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d > 10*time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
