@@ -22,11 +22,11 @@ type Graph struct {
 	Total  int `json:"total"`
 }
 
-// Node is a record, file, check or branch. Its ID is its sort, a colon, and its
+// Node is a record, file, check, branch or transaction. Its ID is its sort, a colon, and its
 // name.
 type Node struct {
 	ID    string `json:"id"`
-	Sort  string `json:"sort"` // record, file, check or branch
+	Sort  string `json:"sort"` // record, file, check, branch or transaction
 	Name  string `json:"name"`
 	Kind  string `json:"kind,omitempty"` // of a record
 	Text  string `json:"text,omitempty"`
@@ -81,6 +81,11 @@ func (p *Project) Graph(ctx context.Context, at string) (g Graph, err error) {
 		for i := range page.Items {
 			m.record(&page.Items[i], r)
 		}
+		book, err := p.foldTxns(ctx, r)
+		if err != nil {
+			return err
+		}
+		m.transactions(book)
 		m.suggest(page.Items)
 		return m.finish()
 	})
@@ -141,7 +146,7 @@ func (m *mapper) record(c *ledger.Current, r *reading) {
 // node adds a node, or to one that was only referred to what is known of it.
 func (m *mapper) node(n Node) string {
 	n.ID = n.Sort + ":" + n.Name
-	if old, ok := m.nodes[n.ID]; !ok || old.Kind == "" {
+	if old, ok := m.nodes[n.ID]; !ok || old.Kind == "" && old.Text == "" {
 		m.nodes[n.ID] = n
 	}
 	return n.ID

@@ -75,6 +75,9 @@ func (p *mapPage) column(n *project.Node) int {
 			}
 			return 1
 		}
+		if n.Sort == project.SortTransaction {
+			return 0
+		}
 		return 2
 	}
 	if n.ID == p.Graph.At {

@@ -56,6 +56,7 @@ func TestBlockedTransaction(t *testing.T) {
 	if err != nil || len(l.Transactions) != 2 {
 		t.Fatalf("%+v, %v", l, err)
 	}
+	b.open(h.at("map?at=file:notes.md")).has("wants to reach").press("transaction " + id).has("Open the transaction").accessible("map with a transaction")
 	b.open(h.at("transactions/" + id)).has("It was reopened as").has("Blocked, not complete.")
 }
 
