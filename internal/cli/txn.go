@@ -30,7 +30,7 @@ else ends as BLOCKED / NOT COMPLETE, and only a person reopens it.` + exitStatus
 	}
 	cmd.RunE = a.run(func(ctx ctxT, _ []string) error { return a.txnList(ctx, false) })
 	cmd.AddCommand(newTxnBegin(a), newTxnObserve(a), newTxnAttempt(a), newTxnReport(a), newTxnList(a), newTxnShow(a),
-		newTxnReopen(a), newTxnAbandon(a), newTxnAllow(a), newTxnRun(a))
+		newTxnReopen(a), newTxnRestore(a), newTxnAbandon(a), newTxnAllow(a), newTxnRun(a))
 	return cmd
 }
 

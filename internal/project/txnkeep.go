@@ -27,8 +27,7 @@ const (
 )
 
 const (
-	keptInGit    = "git"
-	keptManifest = "manifest.json"
+	keptInGit = "git:" // and the blob's object id
 )
 
 var errOriginalChanged = errors.New("it changed while it was read")
@@ -70,10 +69,11 @@ func (c *txnCall) keep(ctx context.Context, wants []txn.Want) (*txn.Kept, error)
 	if err != nil {
 		return nil, fmt.Errorf("list originals: %w", err)
 	}
-	if _, err := dir.Publish(nil, keptManifest, manifest, 0o600); err != nil {
+	name := manifestName(manifest)
+	if _, err := dir.Publish(nil, name, manifest, 0o600); err != nil && !errors.Is(err, durable.ErrExists) {
 		return nil, fmt.Errorf("list originals: %w", err)
 	}
-	k.kept.Manifest = path.Join(filelog.QuarantineName, c.call.ID, keptManifest)
+	k.kept.Manifest = path.Join(filelog.QuarantineName, c.call.ID, name)
 	return &k.kept, nil
 }
 
@@ -103,7 +103,7 @@ func (k *keeper) one(o *surface.Original, blob git.Blob) (txn.Preserved, error) 
 		p.Kept = true
 		return p, nil
 	case blob.OID != "" && blob.Size == o.Size && k.isBlob(o, blob.OID):
-		p.Kept, p.Where = true, keptInGit
+		p.Kept, p.Where = true, keptInGit+blob.OID
 		return p, nil
 	case o.Size > maxKeptFile:
 		p.Why = "it is larger than 64 MiB"

@@ -17,7 +17,7 @@ type Preserved struct {
 	Mode    string `json:"mode,omitempty"`
 	Size    int64  `json:"size"`
 	Kept    bool   `json:"kept"`
-	Where   string `json:"where,omitempty"` // quarantine file, or git for content that HEAD has
+	Where   string `json:"where,omitempty"` // quarantine file, or git:OID for content that HEAD has
 	Why     string `json:"why,omitempty"`   // not kept: a fixed phrase
 }
 
