@@ -96,7 +96,7 @@ func (s *Server) frame(r *http.Request, page, title string) frame {
 // notes are what a page can say was just done.
 var notes = map[string]string{
 	"saved": "Saved.", "done": "Marked as done.", "drop": "Given up.", "retract": "Retracted. It is hidden, not deleted, and can be restored.",
-	"restore": "Restored.", "confirm": "Confirmed: you vouch for it.", "carry": "Brought here.", "reopen": "A new transaction follows the blocked one, with a fresh look and a fresh budget.", "abandon": "Given up. It counts for nothing from here on.", "recover": "Recovered. What you see is the state that was brought back; nothing was erased.",
+	"restore": "Restored.", "confirm": "Confirmed: you vouch for it.", "carry": "Brought here.", "txn-restore": "Put back. What was there before was kept first.", "txn-reopen": "A new transaction follows the blocked one, with a fresh look and a fresh budget.", "txn-abandon": "Given up. It counts for nothing from here on.", "recover": "Recovered. What you see is the state that was brought back; nothing was erased.",
 }
 
 // fail shows a problem in a page of its own.

@@ -20,6 +20,9 @@ type transactionsPage struct {
 	Typed string // what was typed to confirm
 	Said  string // the reason that was given
 
+	// Restore is what putting the originals back would do, where that was asked.
+	Restore *project.TxnRestored
+
 	Problem *project.Problem
 }
 
@@ -59,6 +62,14 @@ func (s *Server) showTransaction(w http.ResponseWriter, r *http.Request, id stri
 		return
 	}
 	p.Shown = &shown
+	if r.URL.Query().Has("restore") || r.PostFormValue("do") == "restore" {
+		preview, err := s.p.TxnRestore(r.Context(), project.TxnRestoreRequest{Transaction: id})
+		if err != nil {
+			s.fail(w, r, "transactions", err)
+			return
+		}
+		p.Restore = &preview
+	}
 	status := http.StatusOK
 	if p.Problem != nil {
 		status = statusOf(p.Problem)
@@ -79,10 +90,16 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	err := project.ErrPersonOnly
 	next := id
 	if s.p.ByPerson() {
+		if v.Get("do") == "restore" && v.Get("expect") == "" { // that would only be a preview
+			s.refuse(w, http.StatusBadRequest, "The form is not one of these pages; nothing was changed.")
+			return
+		}
 		switch v.Get("do") {
 		case "reopen":
 			answer, rerr := s.p.TxnReopen(r.Context(), id, p.Said)
 			next, err = answer.Transaction, rerr
+		case "restore":
+			_, err = s.p.TxnRestore(r.Context(), project.TxnRestoreRequest{Transaction: id, Reason: p.Said, Expect: v.Get("expect")})
 		case "abandon":
 			_, err = s.p.TxnAbandon(r.Context(), id, p.Said)
 		default:
@@ -96,5 +113,5 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		s.showTransaction(w, r, id, p)
 		return
 	}
-	http.Redirect(w, r, s.gate.prefix+"transactions/"+url.PathEscape(next)+"?did="+v.Get("do"), http.StatusSeeOther)
+	http.Redirect(w, r, s.gate.prefix+"transactions/"+url.PathEscape(next)+"?did=txn-"+v.Get("do"), http.StatusSeeOther)
 }

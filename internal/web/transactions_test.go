@@ -2,6 +2,8 @@ package web
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"holdfast/internal/project"
@@ -69,4 +71,28 @@ func TestAgentsViewReopensNothing(t *testing.T) {
 	h.serve(0)
 	b := h.enter()
 	b.open(h.at("transactions/"+id)).write("reason", "because").write("typed", id).press("Reopen").has("a person must do this")
+}
+
+// TestPutOriginalsBack by preview and typed name.
+func TestPutOriginalsBack(t *testing.T) {
+	h := filled(t, 0)
+	p := h.open(codex)
+	a, err := p.TxnBegin(t.Context(), asJSON(t, map[string]any{"intent": "Empty writer.go", "operations": []any{map[string]any{"kind": "write", "destination": "file:writer.go",
+		"postconditions": []any{map[string]any{"surface": "file:writer.go", "expect": map[string]any{"size": 0}}}}}}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(h.dir, "writer.go")
+	if err := os.WriteFile(file, []byte("spoilt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.serve(0)
+	b := h.enter()
+	b.open(h.at("transactions/" + a.Transaction)).press("See what putting them back would change").has("would be written over").accessible("putting back")
+	b.until("document.querySelector('#r-typed')")
+	eval[bool](b, "(document.querySelector('#r-reason').value = 'It was spoilt', document.querySelector('#r-typed').value = "+quote(a.Transaction)+", true)")
+	b.press("Put them back").has("Put back.")
+	if got, err := os.ReadFile(file); err != nil || string(got) != "package p\n" {
+		t.Errorf("the file has %q, %v", got, err)
+	}
 }
