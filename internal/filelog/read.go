@@ -105,7 +105,11 @@ type lineReader struct {
 	start int
 	end   int
 	eof   bool
+	at    int64 // place of the block in what is read
 }
+
+// offset is where the next line begins.
+func (l *lineReader) offset() int64 { return l.at + int64(l.start) }
 
 // blockSize is a little more than two of the largest lines.
 const blockSize = 2*ledger.MaxEntry + 4096
@@ -164,6 +168,7 @@ func (l *lineReader) skip() error {
 func (l *lineReader) fill(from *int) error {
 	if l.end == len(l.block) {
 		block := make([]byte, blockSize)
+		l.at += int64(l.start)
 		l.end = copy(block, l.block[l.start:l.end])
 		*from -= l.start
 		l.block, l.start = block, 0

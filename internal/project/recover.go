@@ -1,0 +1,451 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"holdfast/internal/archive"
+	"holdfast/internal/filelog"
+	"holdfast/internal/index"
+	"holdfast/internal/ledger"
+	"holdfast/internal/recovery"
+	"holdfast/internal/secret"
+	"holdfast/internal/txn"
+)
+
+// RecoverRequest asks for a recovery.
+type RecoverRequest struct {
+	At               *int64 // state as of a revision; nil: the newest
+	From             string // an encrypted export, or a source that a list shows; empty: the best of all here
+	Passphrase       string // of the export
+	Identity         string // file with the private key of the export
+	KeepHits         bool   // keep what the screening finds in an export
+	Expect           string // fingerprint of a preview; empty: only preview
+	ExpectedRecovery *string
+}
+
+// States of a ledger as a recovery sees it.
+const (
+	StateHealthy    = "healthy"
+	StateDamaged    = "damaged"
+	StateLost       = "lost"
+	StateIncomplete = "incomplete" // a recovery was begun and not finished
+	StateNone       = "none"       // there is no ledger here
+)
+
+// RecoverySource is a place from which a ledger can be brought back.
+type RecoverySource struct {
+	Kind     string `json:"kind"`
+	Path     string `json:"path"`
+	Revision int64  `json:"revision"` // newest that verifies; -1: none does
+	Head     string `json:"head"`
+	Entries  int64  `json:"entries"`
+	Bad      int64  `json:"bad"` // lines or files that can't be used
+}
+
+// Recovery is a preview, or what was done.
+type Recovery struct {
+	State        string            `json:"state"`
+	Ledger       string            `json:"ledger"`
+	Why          string            `json:"why,omitempty"` // what is wrong with the current ledger
+	By           string            `json:"by"`            // nothing, entry or generation
+	Source       RecoverySource    `json:"source"`
+	Sources      []RecoverySource  `json:"sources"`
+	Revision     int64             `json:"revision"` // the state goes back to it
+	Head         string            `json:"head"`     // of the source
+	Current      int64             `json:"current"`  // revision of the current ledger, -1: none verifies
+	Verified     string            `json:"verified"` // how the source was verified
+	Fingerprint  string            `json:"fingerprint"`
+	Applied      bool              `json:"applied"`
+	Lost         []recovery.Change `json:"lost"`
+	Hidden       []recovery.Change `json:"hidden"`
+	MoreLost     int               `json:"more_lost,omitempty"`
+	MoreHidden   int               `json:"more_hidden,omitempty"`
+	Replaces     []ledger.Pos      `json:"replaces,omitempty"`
+	Joined       int               `json:"joined"`                      // entries of the current ledger alone that go along
+	Erased       []int64           `json:"erased,omitempty"`            // come without their text: redacted before
+	Hits         []int64           `json:"hits,omitempty"`              // come without their text: the screening found a secret
+	Restored     int64             `json:"restored_revision,omitempty"` // when applied: same as revision
+	NewHead      string            `json:"new_head,omitempty"`          // when applied
+	NewRevision  int64             `json:"new_revision,omitempty"`
+	Generation   string            `json:"recovery,omitempty"`  // recovery generation, when applied
+	Preserved    string            `json:"preserved,omitempty"` // generation that was kept as it was
+	Warnings     []string          `json:"warnings,omitempty"`
+	Transactions int               `json:"transactions"`
+}
+
+// ExportNeeds tells whether path is an encrypted export, and whether a passphrase
+// opens it.
+func (p *Project) ExportNeeds(path string) (export, passphrase bool, err error) {
+	f, err := os.Open(p.fromHere(path))
+	if err != nil {
+		return false, false, &UsageError{Why: "the source can't be read: " + reason(err)}
+	}
+	defer f.Close()
+	if !isAge(f) {
+		return false, false, nil
+	}
+	passphrase, err = archive.NeedsPassphrase(f)
+	return true, passphrase, err
+}
+
+func isAge(f *os.File) bool {
+	const magic = "age-encryption.org/"
+	b := make([]byte, len(magic))
+	n, err := f.ReadAt(b, 0)
+	return (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(b[:n], []byte(magic))
+}
+
+// Recover shows what a recovery would do, or, given the preview's fingerprint,
+// does it.
+func (p *Project) Recover(ctx context.Context, q RecoverRequest) (Recovery, error) {
+	p.mu.Lock()
+	s, plan, done, err := p.plan(ctx, &q)
+	p.mu.Unlock()
+	defer done()
+	if err != nil {
+		return Recovery{}, err
+	}
+	out := p.preview(s, plan)
+	if q.Expect == "" {
+		return out, nil
+	}
+	if err := s.Used(q.Expect); err != nil {
+		return out, errors.Join(err, p.settleRecovery(context.WithoutCancel(ctx), plan.Ledger))
+	}
+	if q.Expect != plan.Fingerprint {
+		return out, &FingerprintError{Current: plan.Fingerprint}
+	}
+	switch plan.By {
+	case recovery.ByEntry:
+		err = p.recoverByEntry(ctx, &q, plan, &out)
+	case recovery.ByGeneration:
+		err = p.recoverByGeneration(ctx, &q, &out)
+	default:
+		err = &UsageError{Why: "there is nothing to recover: the ledger is whole, and nothing here is newer"}
+	}
+	return out, err
+}
+
+// plan surveys and plans. done closes what the plan reads from.
+func (p *Project) plan(ctx context.Context, q *RecoverRequest) (*recovery.Survey, *recovery.Plan, func(), error) {
+	o := recovery.Options{}
+	w := recovery.Want{At: q.At, From: q.From, KeepHits: q.KeepHits, Rejoin: rejoin, Hits: p.hits, Heads: p.indexHeads(ctx)}
+	done := func() {}
+	if q.From != "" {
+		f, a, err := p.openExport(ctx, q)
+		if err != nil {
+			return nil, nil, done, err
+		}
+		if a != nil {
+			o.Export, o.Path, w.From = a, p.fromHere(q.From), ""
+			done = func() { f.Close() }
+		} else {
+			w.From = p.fromHere(q.From)
+		}
+	}
+	s, err := recovery.Look(ctx, p.log, p.m, o)
+	if err != nil {
+		return nil, nil, done, err
+	}
+	if s.Ledger == "" && o.Export == nil {
+		return nil, nil, done, filelog.ErrNone
+	}
+	plan, err := s.Plan(ctx, w)
+	return s, plan, done, err
+}
+
+func (p *Project) openExport(ctx context.Context, q *RecoverRequest) (*os.File, *archive.Archive, error) {
+	f, err := os.Open(p.fromHere(q.From))
+	if err != nil {
+		return nil, nil, &UsageError{Why: "the source can't be read: " + reason(err)}
+	}
+	if !isAge(f) {
+		f.Close()
+		return nil, nil, nil
+	}
+	key, err := p.exportKey(q)
+	var a *archive.Archive
+	if err == nil {
+		a, err = archive.Open(ctx, f, key)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, a, nil
+}
+
+func (p *Project) exportKey(q *RecoverRequest) (archive.Key, error) {
+	if q.Identity == "" {
+		return archive.OpenPassphrase(q.Passphrase)
+	}
+	f, err := os.Open(p.fromHere(q.Identity))
+	if err != nil {
+		return archive.Key{}, &UsageError{Why: "the identity can't be read: " + reason(err)}
+	}
+	defer f.Close()
+	return archive.Identities(f)
+}
+
+// rejoin says again what a transaction's entry says.
+func rejoin(e *ledger.Entry) (ledger.Draft, bool) {
+	d, err := ledger.ReadDelta(e)
+	if err != nil {
+		return ledger.Draft{}, false
+	}
+	return txn.Rejoin(&d)
+}
+
+// hits tells whether the screening finds a secret in an entry's texts.
+func (p *Project) hits(e *ledger.Entry) bool {
+	b, there, err := e.Body()
+	if err != nil || !there {
+		return false
+	}
+	var fields []secret.Field
+	for _, t := range bodyTexts(&b) {
+		fields = append(fields, secret.Field{Name: "text", Text: t})
+	}
+	return len(secret.New(nil).Check(fields)) > 0
+}
+
+// indexHeads is the head that the index saw: it counts like a mirror's.
+func (p *Project) indexHeads(ctx context.Context) []ledger.Pos {
+	id, err := p.log.Whose(ctx)
+	dir := p.w.cacheFolder()
+	if id == "" || dir == "" || err == nil {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(dir, id, index.FileName)); err != nil {
+		return nil
+	}
+	x, err := index.Open(ctx, index.Options{Dir: filepath.Join(dir, id), Ledger: id, ReadOnly: true})
+	if err != nil {
+		return nil
+	}
+	defer x.Close()
+	if base := x.Base(); base.Hash != "" {
+		return []ledger.Pos{base}
+	}
+	return nil
+}
+
+func sourceOf(s *recovery.Source) RecoverySource {
+	r := RecoverySource{Kind: s.Kind, Path: s.Path, Revision: s.Head.Rev, Head: s.Head.Hash, Entries: s.Entries, Bad: s.Bad}
+	if r.Head == "" {
+		r.Revision = -1
+	}
+	return r
+}
+
+func stateOf(err error) (state, why string) {
+	d, damaged := errors.AsType[*filelog.DamageError](err)
+	_, lost := errors.AsType[*filelog.LostError](err)
+	switch {
+	case err == nil:
+		return StateHealthy, ""
+	case errors.Is(err, filelog.ErrNone):
+		return StateNone, ""
+	case damaged && d.Kind == filelog.DamageIncomplete:
+		return StateIncomplete, sentence(err)
+	case lost:
+		return StateLost, sentence(err)
+	}
+	return StateDamaged, sentence(err)
+}
+
+func (p *Project) preview(s *recovery.Survey, plan *recovery.Plan) Recovery {
+	out := Recovery{Ledger: plan.Ledger, By: plan.By, Source: sourceOf(plan.Source), Revision: plan.Base, Head: plan.Target.Hash,
+		Current: s.Head.Rev, Fingerprint: plan.Fingerprint, Lost: plan.Lost, Hidden: plan.Hidden, MoreLost: plan.MoreLost, MoreHidden: plan.MoreHidden,
+		Replaces: plan.Replaces, Joined: plan.Joined, Erased: plan.Erased, Hits: plan.Hits, Sources: []RecoverySource{}, Transactions: len(s.Counts.Txns)}
+	out.State, out.Why = stateOf(s.State)
+	if s.State == nil && !s.Healthy() {
+		out.State = StateDamaged
+		if s.Ledger == "" {
+			out.State = StateNone
+		} else if len(s.Flaws) > 0 {
+			out.Why = sentence(fmt.Errorf("revision %d: %s", s.Flaws[0].Rev, s.Flaws[0].Why))
+		}
+	}
+	if s.Head.Hash == "" {
+		out.Current = -1
+	}
+	out.Verified = "each entry's hash, body and place in the chain, from revision 0 to the head, and the seals of this machine"
+	if plan.Source.Kind == recovery.SourceExport {
+		out.Verified += "; the export was authenticated in full first"
+	}
+	for _, src := range s.Sources {
+		out.Sources = append(out.Sources, sourceOf(src))
+	}
+	if out.Lost == nil {
+		out.Lost = []recovery.Change{}
+	}
+	if out.Hidden == nil {
+		out.Hidden = []recovery.Change{}
+	}
+	return out
+}
+
+func (p *Project) recoverBody(ctx context.Context) ledger.Body {
+	b := ledger.Body{Actor: p.caller.Actor, Worktree: p.loc.worktree}
+	if place, err := p.where(ctx); err == nil {
+		b.Git = place.Git
+	}
+	return b
+}
+
+// recoverByEntry lets the ledger go on from an earlier state.
+func (p *Project) recoverByEntry(ctx context.Context, q *RecoverRequest, plan *recovery.Plan, out *Recovery) error {
+	recoveryNow := q.ExpectedRecovery
+	if recoveryNow == nil { // the fingerprint holds it
+		err := p.look(ctx, "", func(r *reading) error { now := r.view.Recovery(); recoveryNow = &now; return nil })
+		if err != nil {
+			return err
+		}
+	}
+	d := plan.RecoverDraft(recovery.Act{Now: p.w.Now()})
+	done, err := p.mutate(ctx, mutation{kind: ledger.TypeRecover, recovery: recoveryNow, request: plan.Fingerprint,
+		build: func(_ context.Context, r *reading) (ledger.Draft, error) {
+			if r.head != plan.Target {
+				return ledger.Draft{}, &FingerprintError{}
+			}
+			return ledger.Draft{HeadFields: d.HeadFields, Recovery: d.Recovery}, nil
+		}})
+	if err != nil {
+		return err
+	}
+	out.Applied, out.Restored, out.NewHead, out.NewRevision, out.Generation = true, plan.Base, done.Hash, done.Rev, plan.Recovery
+	out.Warnings = done.Warnings
+	return nil
+}
+
+// recoverByGeneration makes a new generation, under the ledger's lock.
+func (p *Project) recoverByGeneration(ctx context.Context, q *RecoverRequest, out *Recovery) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	unlock, err := p.log.LockFolder(ctx)
+	if err != nil {
+		return located(err, p.Path())
+	}
+	defer func() {
+		if uerr := unlock(); uerr != nil {
+			out.Warnings = append(out.Warnings, "unlock: "+sentence(uerr))
+		}
+	}()
+	s, plan, done, err := p.plan(ctx, q)
+	defer done()
+	if err != nil {
+		return err
+	}
+	if err := s.Used(q.Expect); err != nil {
+		return err
+	}
+	if plan.Fingerprint != q.Expect {
+		return &FingerprintError{Current: plan.Fingerprint}
+	}
+	act := recovery.Act{Now: p.w.Now(), Body: p.recoverBody(ctx), Again: func(ctx context.Context) (*recovery.Plan, error) {
+		_, again, done, err := p.plan(ctx, q)
+		done()
+		return again, err
+	}}
+	applied, err := plan.Apply(ctx, p.log, act)
+	if err != nil {
+		return err
+	}
+	out.Applied, out.Restored, out.NewHead, out.NewRevision = true, plan.Base, applied.Head.Hash, applied.Head.Rev
+	out.Generation, out.Preserved = plan.Recovery, applied.Preserved
+	for _, w := range applied.Warnings {
+		out.Warnings = append(out.Warnings, sentence(errors.New(w)))
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := p.attach(ctx, q, plan.Ledger); err != nil {
+		out.Warnings = append(out.Warnings, "manifests of receipts: "+sentence(err))
+	}
+	if err := p.settled(ctx, plan.Ledger); err != nil {
+		out.Warnings = append(out.Warnings, "not protected yet: "+sentence(err))
+	}
+	return nil
+}
+
+// attach brings the receipts' manifests into the ledger's folder: those beside the
+// mirror, and the export's.
+func (p *Project) attach(ctx context.Context, q *RecoverRequest, id string) error {
+	sums, err := p.log.Manifests(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, sum := range sums {
+		data, err := p.log.ReadManifest(id, sum)
+		if err == nil {
+			err = p.log.RestoreManifest(sum, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if q.From == "" {
+		return nil
+	}
+	f, a, err := p.openExport(ctx, q)
+	if err != nil || a == nil {
+		return err
+	}
+	defer f.Close()
+	for at, err := range a.Attachments(ctx) {
+		if err == nil {
+			err = p.log.RestoreManifest(at.Name, at.Data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled lets mirror, notes, index and handoff follow a new generation. p.mu is
+// held.
+func (p *Project) settled(ctx context.Context, id string) error {
+	err := p.log.Settle(ctx, id)
+	err = errors.Join(err, p.closeIndex())
+	if oerr := p.openIndex(ctx); oerr != nil {
+		return errors.Join(err, oerr)
+	}
+	p.dirty, p.plain = true, plain{}
+	return errors.Join(err, p.idx.Discard(ctx))
+}
+
+// settleRecovery finishes what death left of a recovery that was applied.
+func (p *Project) settleRecovery(ctx context.Context, id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settled(ctx, id)
+}
+
+// explainRecovery puts the errors of a recovery into words.
+func explainRecovery(err error) (Problem, bool) {
+	if e, ok := errors.AsType[*recovery.StaleError](err); ok {
+		return Problem{Code: "stale", Exit: ExitConflict, Message: sentence(e) + "; nothing was replaced", Next: "look at the preview again: holdfast recover"}, true
+	}
+	if e, ok := errors.AsType[*recovery.UsedError](err); ok {
+		return Problem{Code: "fingerprint_used", Exit: ExitConflict, Message: e.Error() + "; a fingerprint works once", Next: "see what is there: holdfast resume"}, true
+	}
+	if e, ok := errors.AsType[*recovery.NoRevisionError](err); ok {
+		return Problem{Code: "not_found", Exit: ExitUsage, Message: e.Error(), Next: "see what there is: holdfast recover --list"}, true
+	}
+	if e, ok := errors.AsType[*recovery.NoSourceError](err); ok {
+		return Problem{Code: "not_found", Exit: ExitUsage, Message: sentence(e), Next: "see what there is: holdfast recover --list"}, true
+	}
+	if e, ok := errors.AsType[*recovery.OtherLedgerError](err); ok {
+		return Problem{Code: "other_ledger", Exit: ExitDamaged, Message: e.Error() + "; nothing was changed", Next: "recover it in a project without a ledger"}, true
+	}
+	if errors.Is(err, recovery.ErrNothing) {
+		return Problem{Code: "nothing_verifies", Exit: ExitDamaged, Message: recovery.ErrNothing.Error() + "; nothing was changed", Next: "recover from an export: holdfast recover --from FILE"}, true
+	}
+	return Problem{}, false
+}
