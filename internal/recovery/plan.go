@@ -2,12 +2,8 @@ package recovery
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"holdfast/internal/filelog"
@@ -368,96 +364,3 @@ func idsOf(e *ledger.Entry) []string {
 	}
 	return ids
 }
-
-// sign computes the fingerprint over everything that the preview rests on. The
-// mark and the last revision of a seal are left out, so that the same recovery
-// goes on after a crash.
-func (p *Plan) sign() error {
-	type signed struct {
-		Ledger, Folder, Generation string
-		Head, Target               ledger.Pos
-		Files                      []filelog.FileSum
-		By                         string
-		Base                       int64
-		From                       string
-		KeepHits                   bool
-		Replaces                   []ledger.Pos
-		Redact                     []int64
-	}
-	from := p.want.From
-	if p.s.export != nil {
-		from = p.s.export.Head.Hash
-	}
-	b, err := json.Marshal(signed{p.Ledger, p.s.log.Folder(), p.s.current, p.s.Head, p.Target, p.s.Files, p.By, p.Base, from, p.want.KeepHits, p.Replaces, p.redact})
-	if err != nil {
-		return fmt.Errorf("fingerprint recovery: %w", err)
-	}
-	sum := sha256.Sum256(b)
-	p.Fingerprint = hex.EncodeToString(sum[:])
-	g := sha256.Sum256([]byte("recovery generation\n" + p.Fingerprint))
-	h := hex.EncodeToString(g[:16])
-	p.Recovery = h[:8] + "-" + h[8:12] + "-8" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
-	return nil
-}
-
-// Used looks for a recovery with this fingerprint in every chain that was found.
-func (s *Survey) Used(fingerprint string) error {
-	if rev, ok := s.g.used[fingerprint]; ok {
-		return &UsedError{Rev: rev}
-	}
-	return nil
-}
-
-// Entries yields what is brought back, without the bodies that must not come.
-func (p *Plan) Entries(ctx context.Context) iter.Seq2[ledger.Entry, error] {
-	return func(yield func(ledger.Entry, error) bool) {
-		x := p.s.log.Fetch()
-		defer x.Close()
-		exported := func() (ledger.Entry, error) { return ledger.Entry{}, ErrNothing }
-		if p.s.export != nil {
-			next, stop := iter.Pull2(p.s.export.Lines(ctx))
-			defer stop()
-			exported = func() (ledger.Entry, error) {
-				e, err, ok := next()
-				if !ok {
-					err = ErrNothing
-				}
-				return e, err
-			}
-		}
-		for _, i := range p.chain {
-			e, err := p.entry(x, i, exported)
-			if err == nil && p.erase[i] && e.BodyRaw != nil {
-				e = e.Erase()
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// entry reads one entry where it stands. The export's are read in step, since it
-// is one chain from revision 0.
-func (p *Plan) entry(x *filelog.Fetcher, i int32, exported func() (ledger.Entry, error)) (ledger.Entry, error) {
-	n := &p.s.g.nodes[i]
-	var e ledger.Entry
-	var err error
-	if p.s.export != nil && n.rev <= p.s.export.Head.Rev {
-		if e, err = exported(); err != nil {
-			return e, err
-		}
-	}
-	if n.file >= 0 {
-		e, err = x.Entry(p.s.g.spot(i))
-	}
-	if err == nil && idOf(e.Hash) != n.hash {
-		err = &StaleError{Path: p.s.g.spot(i).Path}
-	}
-	return e, err
-}
-
-// StaleError: a source is not what the preview read.
-type StaleError struct{ Path string }
-
-func (e *StaleError) Error() string { return "a source changed since the preview: " + e.Path }
