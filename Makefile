@@ -29,7 +29,8 @@ bench: ## the bars of docs/BENCHMARKS.md, as ratios within one run
 fuzz: ## every parser for a short while; FUZZ=100000x or FUZZ=10m for longer
 	./bench/fuzz.sh $${FUZZ:-2000x}
 
-torture: ## kills, races, faults, many writers; ROUNDS=1000 for the long form
+torture: ## power cuts, kills, races, faults, many writers; ROUNDS=1000 for the long form
+	go run ./bench/torture -states $${STATES:-400} -rounds $${ROUNDS:-20}
 	mkdir -p bin
 	HOLDFAST_TORTURE=$${ROUNDS:-20} go test -count=1 -timeout 2h -run 'Torture|Kill|Fault|Linear' -v ./internal/... ./cmd/... >bin/torture.log 2>&1 || { tail -100 bin/torture.log; exit 1; }
 	grep -E '^(--- PASS|ok)' bin/torture.log
