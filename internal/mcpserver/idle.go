@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -74,6 +75,7 @@ func (i *idler) tidy() {
 		}
 	}
 	debug.SetGCPercent(tight)
+	runtime.GC() // what lies in a pool survives one collection
 	debug.FreeOSMemory()
 	// Without it the server is larger, and as right.
 	_ = giveBack()
