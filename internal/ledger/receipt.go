@@ -24,6 +24,15 @@ type Receipt struct {
 	External     bool              `json:"external,omitempty"`
 	ValidForMS   int64             `json:"valid_for_ms,omitempty"`
 	Flags        []string          `json:"flags,omitempty"` // such as cached, errors_in_tail
+	Why          string            `json:"why,omitempty"`   // of an outcome that the status alone doesn't tell
+	Options      Options           `json:"options,omitzero"`
+}
+
+// Options are those that a check was run with, for the next run.
+type Options struct {
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+	TTY       bool  `json:"tty,omitempty"`
+	KeepTail  bool  `json:"keep_tail,omitempty"`
 }
 
 // Outcomes of a check. Only Passed closes anything.
@@ -67,6 +76,7 @@ type Output struct {
 // Counts are a test runner's own totals.
 type Counts struct {
 	Runner  string `json:"runner"`
+	Unit    string `json:"unit,omitempty"` // what is counted; empty: tests
 	Passed  int    `json:"passed"`
 	Failed  int    `json:"failed"`
 	Skipped int    `json:"skipped,omitempty"`
@@ -81,4 +91,14 @@ type Runtime struct {
 	Size    int64  `json:"size,omitempty"`
 	SHA256  string `json:"sha256,omitempty"`
 	Version string `json:"version,omitempty"`
+	// Through are the other programs that the command goes through, as far as
+	// its words tell: the interpreter of a script, the programs of a shell text.
+	Through []Program `json:"through,omitempty"`
+}
+
+// Program is one program as it was.
+type Program struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
 }
