@@ -97,7 +97,7 @@ func (s *Server) routes() *http.ServeMux {
 		"GET /{$}": s.overview, "GET /list": s.list, "GET /record/{id}": s.record, "GET /record/{id}/edit": s.edit, "GET /new": s.edit,
 		"GET /timeline": s.timeline, "GET /checks": s.checks, "GET /transactions": s.transactions, "GET /recovery": s.recovery,
 		"GET /map": s.graph, "GET /search": s.search, "GET /events": s.events, "GET /carry": s.carry,
-		"POST /save": s.save, "POST /act": s.act, "POST /carry": s.doCarry, "GET /transactions/{id}": s.transaction, "POST /transactions/{id}": s.decide,
+		"POST /recovery": s.recover, "POST /save": s.save, "POST /act": s.act, "POST /carry": s.doCarry, "GET /transactions/{id}": s.transaction, "POST /transactions/{id}": s.decide,
 	} {
 		m.HandleFunc(pattern, h)
 	}
