@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/internal/project"
+)
+
+func newDoctor(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Read every copy of the ledger and say what is wrong", Args: noArgs,
+		Long: `Read revisions, packs, older generations and mirrors, and say what is wrong with
+each, whether saved data is at risk, and the next safe command. It writes nothing.` +
+			exitStatus(project.ExitOK, project.ExitFindings, project.ExitUsage, project.ExitDamaged, project.ExitBusy),
+		Example: "  holdfast doctor\n  holdfast doctor --json", ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: a.run(func(ctx ctxT, _ []string) error {
+			return a.with(ctx, func(p *project.Project) error {
+				d, err := p.Doctor(ctx)
+				if err != nil {
+					return err
+				}
+				if err := a.answer(&d, func(w *printer) { w.diagnosis(&d) }); err != nil || d.Healthy {
+					return err
+				}
+				return &toldError{errDiagnosed}
+			})
+		}),
+	}
+}
+
+var errDiagnosed = errors.New("there are findings")
+
+func (p *printer) diagnosis(d *project.Diagnosis) {
+	p.printf("%s, revision %d\n", d.State, d.Revision)
+	for _, f := range d.Findings {
+		p.printf("%s %s: %s\n  next: %s\n", f.Severity, f.Code, f.Evidence, f.Next)
+	}
+}

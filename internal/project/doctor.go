@@ -1,0 +1,114 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"holdfast/internal/filelog"
+	"holdfast/internal/recovery"
+)
+
+// Finding is one thing that doctor found. Codes are API.
+type Finding struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"` // note, warn or error
+	Evidence string `json:"evidence"`
+	AtRisk   bool   `json:"at_risk"` // saved data could be lost
+	Next     string `json:"next"`
+}
+
+// Severities of findings: a note needs nobody.
+const (
+	SeverityNote  = "note"
+	SeverityWarn  = "warn"
+	SeverityError = "error"
+)
+
+// Diagnosis is what doctor says.
+type Diagnosis struct {
+	State     string    `json:"state"`
+	Healthy   bool      `json:"healthy"` // no warning and no error
+	Ledger    string    `json:"ledger"`
+	Revision  int64     `json:"revision"` // -1: none verifies
+	Protected bool      `json:"protected"`
+	Findings  []Finding `json:"findings"`
+}
+
+func (d *Diagnosis) add(code, severity, evidence, next string) {
+	d.Findings = append(d.Findings, Finding{code, severity, evidence, severity == SeverityError, next})
+	d.Healthy = d.Healthy && severity == SeverityNote
+}
+
+// Doctor reads every copy of the ledger and says what is wrong. It writes nothing.
+// The error says that it could not look.
+func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
+	d := Diagnosis{Healthy: true, Revision: -1, Findings: []Finding{}}
+	s, err := recovery.Look(ctx, p.log, p.m, recovery.Options{})
+	if foreign, ok := errors.AsType[*filelog.ForeignError](err); ok {
+		d.State, d.Ledger = "foreign", foreign.ID
+		d.add("foreign", SeverityError, "this machine neither made nor adopted the ledger", "holdfast adopt")
+		return d, nil
+	}
+	if err != nil {
+		return d, err
+	}
+	d.State, _ = stateOf(s.State)
+	d.Ledger = s.Ledger
+	if s.Head.Hash != "" {
+		d.Revision = s.Head.Rev
+	}
+	if s.State != nil && d.State != StateNone {
+		d.add(d.State, SeverityError, sentence(s.State), "holdfast recover")
+	}
+	d.fileFindings(s)
+	d.sourceFindings(s)
+	if noted := p.log.NotedDamage(s.Ledger); noted != nil && s.Healthy() {
+		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast recover")
+	}
+	return d, nil
+}
+
+// fileFindings names each line and file that is not as it was written.
+func (d *Diagnosis) fileFindings(s *recovery.Survey) {
+	mirrors := map[string]bool{}
+	for _, src := range s.Sources {
+		if src.Kind == recovery.SourceMirror {
+			mirrors[src.Path] = true
+		}
+	}
+	for _, f := range s.Flaws {
+		where := fmt.Sprintf("%s, line %d", visible(f.Path), f.Line)
+		if mirrors[f.Path] {
+			d.add("mirror_line", SeverityWarn, where+": a line is no entry or was changed", "holdfast backup")
+			continue
+		}
+		if d.State == StateHealthy {
+			d.State = StateDamaged
+		}
+		d.add("changed", SeverityError, fmt.Sprintf("%s, revision %d: %s", where, f.Rev, visible(f.Why)), "holdfast recover")
+	}
+	if s.More > 0 {
+		d.add("more", SeverityError, fmt.Sprintf("%d more lines or files are not as they were written", s.More), "holdfast recover")
+	}
+}
+
+func (d *Diagnosis) sourceFindings(s *recovery.Survey) {
+	for _, src := range s.Sources {
+		switch src.Kind {
+		case recovery.SourceOlder:
+			d.add("older_generation", SeverityNote, visible(src.Path)+" was replaced by a recovery and is kept", "holdfast recover --list")
+		case recovery.SourceMirror:
+			d.Protected = d.Protected || src.Head == s.Head && src.Bad == 0
+		}
+	}
+	if s.Ledger != "" && !d.Protected {
+		d.add("not_protected", SeverityWarn, "no mirror holds every revision", "holdfast backup")
+	}
+	if n := s.Counts.Elsewhere + s.Counts.Unsealed; n > 0 {
+		d.add("not_sealed_here", SeverityNote, fmt.Sprintf("%d entries were sealed elsewhere or not at all", n), "holdfast log")
+	}
+	if s.Counts.Newer > 0 {
+		d.add("newer", SeverityError, fmt.Sprintf("%d entries are of a newer build", s.Counts.Newer), "holdfast version")
+	}
+}
