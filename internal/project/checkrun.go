@@ -1,0 +1,181 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/internal/check"
+	"holdfast/internal/ledger"
+)
+
+// runPlanned looks at the inputs, runs the command, and looks again.
+func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *CheckRun) error {
+	rec := &out.Receipt
+	before := p.newInspection()
+	files, partial, err := before.inputs(ctx, rec)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(p.loc.top, filepath.FromSlash(rec.Dir))
+	rec.Runtime = before.hasher.Runtime(ctx, rec.Argv, dir, p.w.Env, p.platform())
+	rec.Runtime.Version = check.Version(ctx, rec.Runtime.Program, dir, p.w.Env)
+	for name := range rec.Env {
+		rec.Env[name] = p.keyedEnv(before.key, name)
+	}
+	run, err := check.Do(ctx, check.Command{
+		Argv: rec.Argv, Dir: dir, Env: p.w.Env, In: q.In, Out: q.Out, Err: q.Err, TTY: rec.Options.TTY,
+		Timeout: time.Duration(rec.Options.TimeoutMS) * time.Millisecond, Tail: tailBytes(rec.Options.KeepTail), Now: p.w.Now,
+	})
+	if err != nil {
+		return err
+	}
+	late := context.WithoutCancel(ctx)
+	after := p.newInspection()
+	now, _, err := after.inputs(late, rec)
+	if err != nil {
+		now = nil // what can't be listed any more was changed
+	}
+	p.keepCache(late, after)
+	changed := check.Changes(files, now)
+	rec.Inputs.Files, rec.Inputs.Count, rec.Inputs.Digest, rec.Inputs.Partial = files, len(files), check.Digest(files), partial
+	rec.Inputs.ChangedDuring, rec.InputsStable = check.Named(changed), len(changed) == 0
+	p.note(rec, run, out)
+	return nil
+}
+
+// note puts into the receipt what was seen of the command.
+func (p *Project) note(rec *ledger.Receipt, run *check.Run, out *CheckRun) {
+	rec.StartedAt = run.Started.UTC().Format(ledger.TimeLayout)
+	rec.DurationMS = run.Duration.Milliseconds()
+	rec.ExitCode, rec.Signal, rec.TimedOut, rec.Output = run.ExitCode, run.Signal, run.TimedOut, run.Output
+	rec.Counts, rec.Flags = run.Told.Counts, run.Told.Flags
+	rec.Output.Tail = strings.ToValidUTF8(strings.ReplaceAll(string(run.Tail), "\x00", "\ufffd"), "\ufffd")
+	attributable, why := check.Attributable(rec.Argv, p.w.Env)
+	rec.Outcome = check.Outcome(run, attributable, rec.InputsStable, run.Told)
+	switch rec.Outcome {
+	case ledger.NotAttributable:
+		rec.Why = why
+		if attributable {
+			rec.Why = "the output tells of failures that the status doesn't"
+		}
+	case ledger.InputsChanged:
+		rec.Why = "inputs changed while it ran"
+	}
+	if run.OutErr != nil {
+		out.Warnings = append(out.Warnings, "the output could not be passed on to its end: "+run.OutErr.Error())
+	}
+}
+
+func tailBytes(keep bool) int {
+	if keep {
+		return keptTail
+	}
+	return 0
+}
+
+func (p *Project) platform() check.Platform { return check.Platform{OS: p.w.OS, Arch: p.w.Arch} }
+
+// keyedEnv is the keyed hash of a variable's value; that of one that isn't set
+// is another than that of an empty one.
+func (p *Project) keyedEnv(key []byte, name string) string {
+	v, set := p.w.lookup(name)
+	if !set {
+		return check.KeyedHash(key, name, "\x00unset")
+	}
+	return check.KeyedHash(key, name, v)
+}
+
+// inspection is one look at the worktree's files. It lists and hashes each set
+// of inputs once.
+type inspection struct {
+	p      *Project
+	tree   *check.Tree
+	hasher *check.Hasher
+	key    []byte
+	sets   map[string]inspected
+	all    []string // files that were looked at
+}
+
+type inspected struct {
+	files   []ledger.InputFile
+	partial bool
+	err     error
+}
+
+func (p *Project) newInspection() *inspection {
+	key, _ := p.m.Key() // without one, inputs that look like secrets count as unreadable
+	return &inspection{
+		p: p, key: key, tree: &check.Tree{Top: p.loc.top, Repo: p.loc.repo, Env: p.gitEnv()},
+		hasher: &check.Hasher{Top: p.loc.top, Key: key, CPUs: p.w.CPUs, Cache: p.hashCache(key)}, sets: map[string]inspected{},
+	}
+}
+
+func (i *inspection) inputs(ctx context.Context, rec *ledger.Receipt) ([]ledger.InputFile, bool, error) {
+	key := rec.Dir + "\x00" + strings.Join(rec.Inputs.Declared, "\x00")
+	if s, ok := i.sets[key]; ok {
+		return s.files, s.partial, s.err
+	}
+	var s inspected
+	var names []string
+	if names, s.partial, s.err = i.tree.Files(ctx, rec.Inputs.Declared, rec.Dir); s.err == nil {
+		s.files, s.err = i.hasher.Hash(ctx, names)
+		i.all = append(i.all, names...)
+	}
+	if ctx.Err() == nil {
+		i.sets[key] = s
+	}
+	return s.files, s.partial, s.err
+}
+
+// cacheName is the file, in the cache folder of a ledger, that remembers hashes.
+const cacheName = "inputs"
+
+// hashCache is what is remembered of hashed files, read once.
+func (p *Project) hashCache(key []byte) *check.Cache {
+	p.hashMu.Lock()
+	defer p.hashMu.Unlock()
+	if p.hashes != nil {
+		return p.hashes
+	}
+	p.hashes = check.NewCache(key, p.w.Now)
+	if dir := p.cacheDir(); dir != "" && len(key) > 0 {
+		if d, err := p.w.Layer.OpenDir(dir); err == nil {
+			if b, err := d.ReadFile(cacheName, check.MaxCacheFile); err == nil {
+				_ = p.hashes.Decode(b) // one that isn't ours is made anew
+			}
+			d.Close()
+		}
+	}
+	return p.hashes
+}
+
+// keepCache writes what was hashed, so that the next process need not. Failing
+// costs time alone.
+func (p *Project) keepCache(_ context.Context, i *inspection) {
+	dir := p.cacheDir()
+	if dir == "" || len(i.key) == 0 || !p.hashes.Dirty() {
+		return
+	}
+	slices.Sort(i.all)
+	p.hashes.Keep(slices.Compact(i.all))
+	if err := p.w.Layer.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return
+	}
+	if d, err := p.w.Layer.OpenDir(dir); err == nil {
+		_ = d.Replace(nil, cacheName, p.hashes.Encode(), 0o600)
+		d.Close()
+	}
+}
+
+func (p *Project) cacheDir() string {
+	c, id := p.w.cacheFolder(), p.log.ID()
+	if c == "" || id == "" {
+		return ""
+	}
+	return filepath.Join(c, id)
+}
