@@ -168,6 +168,9 @@ func (a *app) fail(err error) int {
 		}
 		return project.ExitBusy
 	}
+	if s, ok := errors.AsType[*statusError](err); ok {
+		return s.code
+	}
 	p := explain(err)
 	if _, told := errors.AsType[*toldError](err); told {
 		return p.Exit

@@ -70,8 +70,8 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(c)
 		}
 	}
-	add("read", newResume(a), newList(a), newShow(a), newSearch(a), newLog(a))
-	add("save", newRecord(a), newDone(a), newDrop(a), newConfirm(a), newRetract(a), newRestore(a), newCarry(a))
+	add("read", newResume(a), newList(a), newShow(a), newSearch(a), newLog(a), newChecks(a))
+	add("save", newRecord(a), newCheck(a), newDone(a), newDrop(a), newConfirm(a), newRetract(a), newRestore(a), newCarry(a))
 	add("more", newSetup(a), newHook(a), newExport(a), newAdopt(a), newAllow(a), newRedact(a), newTxn(a), newBackup(a), newRecover(a), newDoctor(a), newView(a), newMCP(a), newCompletion(a), newVersion(a), newMan(a))
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID("more")

@@ -17,7 +17,7 @@ import (
 // and is rarely asked for is read when it is asked for.
 func System(now func() time.Time) (*project.World, Streams) {
 	w := &project.World{
-		Now: now, Rand: rand.Reader, Env: os.Environ(), Temp: os.TempDir(), OS: runtime.GOOS, PID: os.Getpid(),
+		Now: now, Rand: rand.Reader, Env: os.Environ(), Temp: os.TempDir(), OS: runtime.GOOS, Arch: runtime.GOARCH, PID: os.Getpid(),
 		Start: now().UTC().Format(time.RFC3339), Layer: &durable.Layer{}, Version: ReadBuild().Version, CPUs: runtime.GOMAXPROCS(0), Process: processes(),
 		Parents: sync.OnceValue(func() []string { return ancestors(os.Getppid()) }),
 	}

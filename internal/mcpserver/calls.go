@@ -188,7 +188,7 @@ func (h *handlers) checks(ctx context.Context, p *project.Project, args json.Raw
 		return answer{}, err
 	}
 	c, err := p.Checks(ctx, in.ID)
-	if err != nil {
+	if err != nil && !c.Incomplete {
 		return answer{}, err
 	}
 	return answer{text: c.Text(p.Fence()), data: c}, nil

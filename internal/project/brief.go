@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -42,7 +41,7 @@ type Briefing struct {
 	Budget       Budget         `json:"budget"`
 	Transactions []txn.Brief    `json:"transactions"`
 	Records      []Item         `json:"records"`
-	Checks       []any          `json:"checks"`
+	Checks       []CheckItem    `json:"checks"`
 	Omitted      map[string]int `json:"omitted"`
 	Notices      []string       `json:"notices"`
 	LastSave     *LastSave      `json:"last_save,omitempty"`
@@ -144,7 +143,7 @@ func (p *Project) emptyBriefing(q ResumeRequest) Briefing {
 	}
 	return Briefing{
 		Path: p.Path(), Worktree: p.loc.worktree, Budget: Budget{Tokens: budget, Unit: "tokens, counted as bytes/4"},
-		Transactions: []txn.Brief{}, Records: []Item{}, Checks: []any{}, Omitted: map[string]int{},
+		Transactions: []txn.Brief{}, Records: []Item{}, Checks: []CheckItem{}, Omitted: map[string]int{},
 		Notices: append([]string{dataNotice}, p.loc.notices...), now: p.w.Now(),
 	}
 }
@@ -201,6 +200,11 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 		return err
 	}
 	for _, s := range sections {
+		if s.state == ledger.FindFinished {
+			if spent, err = p.briefChecks(ctx, r, b, spent); err != nil {
+				return err
+			}
+		}
 		query := ledger.Query{Scope: r.scope, Kinds: s.kinds, State: s.state}
 		if s.state == ledger.FindFinished && !q.All && !q.Finished {
 			query.Since = p.w.Now().Add(-finishedFor).UTC().Format(ledger.TimeLayout)
@@ -239,14 +243,6 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 // minItem is less than the bytes that any item takes as JSON: more can't be
 // shown of what is left of a budget.
 const minItem = 150
-
-func itemCost(it *Item) int {
-	j, err := json.Marshal(it)
-	if err != nil {
-		return minItem
-	}
-	return len(j) + 1
-}
 
 // fillGuards says who saved last, what waits on other branches, and what else a
 // session must know before it acts.

@@ -10,6 +10,7 @@ import (
 
 // Done marks a next action or a goal as done.
 func (p *Project) Done(ctx context.Context, q ChangeRequest) (Saved, error) {
+	p.lookAtEvidence(ctx, q.ID)
 	return p.setStatus(ctx, q, ledger.StatusDone)
 }
 

@@ -36,8 +36,8 @@ type CheckRequest struct {
 	Out, Err io.Writer
 }
 
-// CheckRun is what a run came to.
-type CheckRun struct {
+// RanCheck is what a run came to.
+type RanCheck struct {
 	Receipt   ledger.Receipt `json:"receipt"`
 	Revision  int64          `json:"revision,omitempty"`
 	Hash      string         `json:"hash,omitempty"`
@@ -58,26 +58,26 @@ const (
 )
 
 // RunCheck runs a command and records what was seen. The error is of what kept
-// it from running; a receipt that can't be saved is CheckRun.Unsaved.
-func (p *Project) RunCheck(ctx context.Context, q CheckRequest) (CheckRun, error) {
+// it from running; a receipt that can't be saved is RanCheck.Unsaved.
+func (p *Project) RunCheck(ctx context.Context, q CheckRequest) (RanCheck, error) {
 	before, err := p.beforeCheck(ctx, &q)
 	if err != nil {
-		return CheckRun{}, err
+		return RanCheck{}, err
 	}
 	if q.IfStale && before.item != nil {
 		if p.judge(ctx, before.item, p.newInspection()); before.item.holds() {
-			return CheckRun{Receipt: *before.item.Receipt, Revision: before.item.Revision, Durable: true, Protected: true, Held: true}, nil
+			return RanCheck{Receipt: *before.item.Receipt, Revision: before.item.Revision, Durable: true, Protected: true, Held: true}, nil
 		}
 	}
 	if err := p.screenCheck(&before.plan, &q); err != nil {
-		return CheckRun{}, err
+		return RanCheck{}, err
 	}
-	out := CheckRun{Receipt: before.plan}
+	out := RanCheck{Receipt: before.plan}
 	if before.item != nil {
 		out.Earlier = before.item.Receipt.Counts
 	}
 	if err := p.runPlanned(ctx, &q, &out); err != nil {
-		return CheckRun{}, err
+		return RanCheck{}, err
 	}
 	p.saveReceipt(context.WithoutCancel(ctx), before, &out)
 	return out, nil
@@ -208,7 +208,7 @@ func receiptFields(rec *ledger.Receipt) []secret.Field {
 
 // saveReceipt commits what was seen, under the recovery generation in which the
 // run began.
-func (p *Project) saveReceipt(ctx context.Context, b checkBefore, out *CheckRun) {
+func (p *Project) saveReceipt(ctx context.Context, b checkBefore, out *RanCheck) {
 	rec := &out.Receipt
 	manifest, err := listInputs(rec)
 	if err != nil {
@@ -265,6 +265,8 @@ func listInputs(rec *ledger.Receipt) ([]byte, error) {
 // it isn't run on its word.
 type UnsealedCheckError struct{ ID string }
 
-func (e *UnsealedCheckError) Error() string { return "check " + e.ID + " was not recorded by this machine" }
+func (e *UnsealedCheckError) Error() string {
+	return "check " + e.ID + " was not recorded by this machine"
+}
 
 var errNoTop = errors.New("the project's folder is gone")

@@ -14,7 +14,7 @@ import (
 )
 
 // runPlanned looks at the inputs, runs the command, and looks again.
-func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *CheckRun) error {
+func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck) error {
 	rec := &out.Receipt
 	before := p.newInspection()
 	files, partial, err := before.inputs(ctx, rec)
@@ -49,7 +49,7 @@ func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *CheckRun
 }
 
 // note puts into the receipt what was seen of the command.
-func (p *Project) note(rec *ledger.Receipt, run *check.Run, out *CheckRun) {
+func (p *Project) note(rec *ledger.Receipt, run *check.Run, out *RanCheck) {
 	rec.StartedAt = run.Started.UTC().Format(ledger.TimeLayout)
 	rec.DurationMS = run.Duration.Milliseconds()
 	rec.ExitCode, rec.Signal, rec.TimedOut, rec.Output = run.ExitCode, run.Signal, run.TimedOut, run.Output
@@ -110,7 +110,7 @@ type inspected struct {
 func (p *Project) newInspection() *inspection {
 	key, _ := p.m.Key() // without one, inputs that look like secrets count as unreadable
 	return &inspection{
-		p: p, key: key, tree: &check.Tree{Top: p.loc.top, Repo: p.loc.repo, Env: p.gitEnv()},
+		p: p, key: key, tree: &check.Tree{Top: p.loc.top, Repo: p.loc.repo, Env: gitEnv(p.w)},
 		hasher: &check.Hasher{Top: p.loc.top, Key: key, CPUs: p.w.CPUs, Cache: p.hashCache(key)}, sets: map[string]inspected{},
 	}
 }
@@ -139,35 +139,35 @@ const cacheName = "inputs"
 func (p *Project) hashCache(key []byte) *check.Cache {
 	p.hashMu.Lock()
 	defer p.hashMu.Unlock()
-	if p.hashes != nil {
-		return p.hashes
+	if p.inputHashes != nil {
+		return p.inputHashes
 	}
-	p.hashes = check.NewCache(key, p.w.Now)
+	p.inputHashes = check.NewCache(key, p.w.Now)
 	if dir := p.cacheDir(); dir != "" && len(key) > 0 {
 		if d, err := p.w.Layer.OpenDir(dir); err == nil {
 			if b, err := d.ReadFile(cacheName, check.MaxCacheFile); err == nil {
-				_ = p.hashes.Decode(b) // one that isn't ours is made anew
+				_ = p.inputHashes.Decode(b) // one that isn't ours is made anew
 			}
 			d.Close()
 		}
 	}
-	return p.hashes
+	return p.inputHashes
 }
 
 // keepCache writes what was hashed, so that the next process need not. Failing
 // costs time alone.
 func (p *Project) keepCache(_ context.Context, i *inspection) {
 	dir := p.cacheDir()
-	if dir == "" || len(i.key) == 0 || !p.hashes.Dirty() {
+	if dir == "" || len(i.key) == 0 || !p.inputHashes.Dirty() {
 		return
 	}
 	slices.Sort(i.all)
-	p.hashes.Keep(slices.Compact(i.all))
+	p.inputHashes.Keep(slices.Compact(i.all))
 	if err := p.w.Layer.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return
 	}
 	if d, err := p.w.Layer.OpenDir(dir); err == nil {
-		_ = d.Replace(nil, cacheName, p.hashes.Encode(), 0o600)
+		_ = d.Replace(nil, cacheName, p.inputHashes.Encode(), 0o600)
 		d.Close()
 	}
 }

@@ -2,7 +2,11 @@ package project
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"holdfast/internal/check"
@@ -95,9 +99,9 @@ func (p *Project) judge(ctx context.Context, c *CheckItem, i *inspection) {
 		c.Freshness = check.Expired
 		return
 	}
-	now := i.hasher.Runtime(ctx, rec.Argv, p.checkDir(rec), p.w.Env, p.platform())
+	now := i.hasher.Runtime(ctx, rec.Argv, filepath.Join(p.loc.top, filepath.FromSlash(rec.Dir)), p.w.Env, p.platform())
 	c.Changed = append(c.Changed, check.RuntimeChanges(&rec.Runtime, &now)...)
-	for _, name := range sortedKeys(rec.Env) {
+	for _, name := range slices.Sorted(maps.Keys(rec.Env)) {
 		if p.keyedEnv(i.key, name) != rec.Env[name] {
 			c.Changed = append(c.Changed, "variable: "+name)
 		}
@@ -255,7 +259,7 @@ func (p *Project) newestReceipt(ctx context.Context, r *reading, events []ledger
 
 // receipt reads one, nil if its body was erased.
 func (p *Project) receipt(ctx context.Context, r *reading, rev int64) (*ledger.Receipt, error) {
-	e, err := r.entry(ctx, p, rev)
+	e, err := p.entryOf(ctx, r, rev)
 	if err != nil {
 		return nil, err
 	}
@@ -264,4 +268,25 @@ func (p *Project) receipt(ctx context.Context, r *reading, rev int64) (*ledger.R
 		return nil, err
 	}
 	return b.Receipt, nil
+}
+
+// entryOf reads an entry of what is being looked at.
+func (p *Project) entryOf(ctx context.Context, r *reading, rev int64) (ledger.Entry, error) {
+	e, err := ledger.Entry{}, error(nil)
+	if v, damaged := r.view.(*verified); damaged {
+		i := slices.IndexFunc(v.entries, func(e ledger.Entry) bool { return e.Rev == rev })
+		if i < 0 {
+			return e, &NotFoundError{What: "revision", ID: strconv.FormatInt(rev, 10)}
+		}
+		e = v.entries[i]
+	} else if e, err = p.log.Entry(ctx, rev); err != nil {
+		return e, fmt.Errorf("read check: %w", err)
+	}
+	if r.seals().Check(&e) == ledger.BadSeal {
+		return e, &ledger.EntryError{Rev: rev, Why: "it names this machine's key and has not its seal"}
+	}
+	if p.hidden[e.Hash] {
+		e = e.Erase()
+	}
+	return e, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"holdfast/internal/check"
 	"holdfast/internal/durable"
 	"holdfast/internal/filelog"
 	"holdfast/internal/git"
@@ -88,6 +89,15 @@ func explainRecord(err error) (Problem, bool) {
 	if e, ok := errors.AsType[*EvidenceError](err); ok {
 		return Problem{Code: "evidence", Exit: ExitRefused, Message: fmt.Sprintf("action %s is done when check %s has passed, and it is %s; nothing was saved", e.ID, e.Check, e.State),
 			Next: fmt.Sprintf("run the check with: holdfast check %s, or give the reason as without_evidence", e.Check)}, true
+	}
+	if e, ok := errors.AsType[*UnsealedCheckError](err); ok {
+		return Problem{Code: "trust", Exit: ExitRefused, Message: fmt.Sprintf("check %s was not recorded by this machine, so what it declares is not run on its word; nothing was run", e.ID), Next: fmt.Sprintf("give the command: holdfast check %s -- COMMAND", e.ID)}, true
+	}
+	if e, ok := errors.AsType[*check.PatternError](err); ok {
+		return Problem{Code: "usage", Exit: ExitUsage, Message: "input " + visible(e.Pattern) + " " + e.Why + "; nothing was run", Next: "name files, folders or globs inside the project"}, true
+	}
+	if errors.Is(err, check.ErrNoTTY) {
+		return Problem{Code: "no_terminal", Exit: ExitUsage, Message: "no pseudo-terminal can be made here; nothing was run", Next: "run the check without --tty"}, true
 	}
 	if e, ok := errors.AsType[*secret.FoundError](err); ok {
 		return Problem{Code: "secret", Exit: ExitRefused, Message: e.Error() + "; nothing was saved", Next: "leave the value out; a person can let a value pass with: holdfast allow"}, true

@@ -33,6 +33,14 @@ func (b *Briefing) Handoff() string {
 		}
 		w.WriteString(it.line())
 	}
+	if len(b.Checks) > 0 {
+		w.WriteString("\n## Checks\n\n")
+	}
+	for i := range b.Checks {
+		c := &b.Checks[i]
+		// Whether it still holds changes without a save: this is what stood then.
+		fmt.Fprintf(&w, "- **%s** %s, started %s\n", markdown(c.ID), markdown(c.Outcome), markdown(c.StartedAt))
+	}
 	if len(b.Records)+len(b.Transactions) == 0 {
 		w.WriteString("\nNothing is open.\n")
 	}

@@ -28,7 +28,7 @@ func locate(ctx context.Context, w *World, flag string) (*location, error) {
 		return nil, err
 	}
 	loc := &location{dir: dir, worktree: "main"}
-	repo, err := git.Find(ctx, git.Env{Vars: w.Env, Path: w.Getenv("PATH")}, dir)
+	repo, err := git.Find(ctx, gitEnv(w), dir)
 	switch {
 	case err == nil:
 		loc.useRepo(repo)
@@ -47,6 +47,8 @@ func locate(ctx context.Context, w *World, flag string) (*location, error) {
 	loc.reportOthers()
 	return loc, nil
 }
+
+func gitEnv(w *World) git.Env { return git.Env{Vars: w.Env, Path: w.Getenv("PATH")} }
 
 func startDir(w *World, flag string) (string, error) {
 	dir := flag

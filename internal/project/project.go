@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/internal/check"
 	"holdfast/internal/filelog"
 	"holdfast/internal/index"
 	"holdfast/internal/ledger"
@@ -40,6 +41,9 @@ type core struct {
 	log    *filelog.Log
 	screen *secret.Screen
 	hashes *surface.Cache // of surfaces, for later looks
+
+	hashMu      sync.Mutex // guards inputHashes
+	inputHashes *check.Cache
 
 	mu    sync.Mutex // guards what follows
 	idx   *index.Index

@@ -32,6 +32,7 @@ func (p *Project) Record(ctx context.Context, reqs []RecordRequest) (Saved, erro
 		}
 		return d, nil
 	}
+	p.lookAtEvidence(ctx, closing(reqs)...)
 	out, err := p.mutate(ctx, m)
 	if err != nil {
 		return Saved{}, err
@@ -260,13 +261,4 @@ func (p *Project) saved(out outcome) Saved {
 	}
 	return Saved{Revision: out.Rev, Hash: out.Hash, Durable: true, Protected: out.Protected, Recovery: out.Recovery,
 		Unconfirmed: actor != ledger.Person, Replayed: out.Replayed, Warnings: out.Warnings}
-}
-
-// checkEvidence refuses to close an action whose check has no fresh, passed
-// receipt, unless a reason is given.
-func (p *Project) checkEvidence(_ context.Context, _ *reading, rec *ledger.Record, without string) error {
-	if rec.DoneWhen == "" || without != "" {
-		return nil
-	}
-	return &EvidenceError{ID: rec.ID, Check: rec.DoneWhen, State: "not recorded"}
 }

@@ -89,10 +89,16 @@ func (b *Briefing) Text(fence string) string {
 	for i := range b.Records {
 		it := &b.Records[i]
 		if s := sectionOf(it); s != section {
+			if s == "finished" {
+				b.writeChecks(&w)
+			}
 			section = s
 			fmt.Fprintf(&w, "%s\n", titles[s])
 		}
 		it.writeText(&w, "  ")
+	}
+	if section != "finished" {
+		b.writeChecks(&w)
 	}
 	if len(b.Records)+len(b.Transactions) == 0 {
 		w.WriteString("Nothing is open.\n")
@@ -100,6 +106,16 @@ func (b *Briefing) Text(fence string) string {
 	fmt.Fprintf(&w, "--- end of stored text %s ---\n", fence)
 	b.writeFooter(&w)
 	return w.String()
+}
+
+// writeChecks tells what checks came to, from their receipts alone.
+func (b *Briefing) writeChecks(w *strings.Builder) {
+	if len(b.Checks) > 0 {
+		w.WriteString("Checks\n")
+	}
+	for i := range b.Checks {
+		b.Checks[i].writeText(w, "  ")
+	}
 }
 
 var titles = map[string]string{
@@ -147,7 +163,7 @@ func (b *Briefing) writeHeader(w *strings.Builder) {
 
 func (b *Briefing) writeFooter(w *strings.Builder) {
 	left := make([]string, 0, len(b.Omitted))
-	for _, s := range []string{"goals", "next actions", "open questions", "answers and decisions", "notes", "finished in the last 7 days", "on other branches"} {
+	for _, s := range []string{"goals", "next actions", "open questions", "answers and decisions", "notes", "checks", "finished in the last 7 days", "on other branches"} {
 		if n := b.Omitted[s]; n > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n, s))
 		}

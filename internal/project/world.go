@@ -21,6 +21,7 @@ type World struct {
 	Home  string   // the user's home folder; empty if unknown
 	Temp  string   // folder for temporary files
 	OS    string   // as runtime.GOOS
+	Arch  string   // as runtime.GOARCH
 	PID   int
 	Host  string
 	Start string // when this process started, for the lock's text
