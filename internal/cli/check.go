@@ -29,7 +29,7 @@ type checkFlags struct {
 func newCheck(a *app) *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use: "check ID [flags] [-- COMMAND ARGS…]", Short: "Run a command and record a receipt of what was seen", Args: someArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "check ID [flags] [-- COMMAND ARGS...]", Short: "Run a command and record a receipt of what was seen", Args: someArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long:       checkLong + exitStatus(project.ExitOK, project.ExitUsage, project.ExitConflict, project.ExitDamaged, project.ExitBusy, project.ExitRefused),
 		Example:    "  holdfast check unit --title \"Unit tests\" --input 'internal/**' -- go test ./...\n  holdfast check unit\n  holdfast check unit --if-stale",
 		SuggestFor: []string{"test", "verify"},
