@@ -24,8 +24,9 @@ type checksPage struct {
 type checkShown struct {
 	project.CheckHistory
 	Last   project.CheckRun
-	Before *ledger.Counts // of the run before the last that has counts
-	Bars   []bar          // oldest first
+	Now    project.CheckItem // whether the newest receipt still holds; zero: not known
+	Before *ledger.Counts    // of the run before the last that has counts
+	Bars   []bar             // oldest first
 	Width  int
 	Failed int // runs on the chart that did not pass
 }
@@ -57,8 +58,16 @@ func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.More = more
+	// A damaged ledger's checks are shown without: the page says so already.
+	now, _ := s.p.Checks(r.Context(), "")
 	for _, h := range hs {
-		p.Checks = append(p.Checks, showCheck(h))
+		c := showCheck(h)
+		for i := range now.Checks {
+			if now.Checks[i].ID == h.ID {
+				c.Now = now.Checks[i]
+			}
+		}
+		p.Checks = append(p.Checks, c)
 	}
 	s.render(w, http.StatusOK, "checks", p)
 }
@@ -107,6 +116,21 @@ func outcome(o string) string {
 		return "its status says nothing"
 	}
 	return project.Visible(o, false)
+}
+
+// holding says in words whether a receipt still holds.
+func holding(freshness string) string {
+	switch freshness {
+	case "fresh":
+		return "still holds"
+	case "stale":
+		return "no longer holds"
+	case "expired":
+		return "too old to count"
+	case "external":
+		return ""
+	}
+	return "not known whether it still holds"
 }
 
 func took(ms int64) string {

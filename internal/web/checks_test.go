@@ -40,7 +40,7 @@ func TestChecksPage(t *testing.T) {
 	h.serve(0)
 	b := h.enter()
 	b.has("Unit tests <b>").accessible("now with checks")
-	b.open(h.at("checks")).has("Unit tests <b>").has("604 passed").has("before: 603 in all").has("go test ./...").accessible("checks")
+	b.open(h.at("checks")).has("Unit tests <b>").has("604 passed").has("before: 603 in all").has("go test ./...").has("no longer holds").accessible("checks")
 	b.dark(true)
 	b.accessible("checks dark")
 	got := eval[string](b, `JSON.stringify([...document.querySelectorAll("[data-key=unit] rect")].map(e => e.getAttribute("class").slice(4)))`)

@@ -14,7 +14,7 @@ import (
 // line, which make control characters visible; html/template then escapes it.
 var functions = template.FuncMap{
 	"text": func(s string) string { return project.Visible(s, true) }, "line": func(s string) string { return project.Visible(s, false) },
-	"kind": kindWord, "who": who, "did": did, "deed": deed, "passage": passage, "txnState": txnState, "judged": judged, "severity": severity, "outcome": outcome, "took": took, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
+	"kind": kindWord, "who": who, "did": did, "deed": deed, "passage": passage, "txnState": txnState, "judged": judged, "severity": severity, "outcome": outcome, "holding": holding, "took": took, "section": sectionTitle, "empty": sectionEmpty, "short": short, "plural": plural, "minute": minute,
 	"open": func(it project.Item) bool {
 		return !it.Retracted && (it.Kind == ledger.KindNext || it.Kind == ledger.KindGoal) && it.Status == ledger.StatusOpen
 	},
