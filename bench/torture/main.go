@@ -19,18 +19,28 @@ import (
 type torture struct {
 	bin    string // the binary under test
 	dir    string // scratch folder
-	tags   string // build tags of the binary under test
+	fault  string // built into the binary under test on purpose
 	states int    // crash states for each scenario and model
 	rounds int    // kills for each kind of victim
 	seed   uint64
 	only   map[string]bool // scenarios; nil means all
 }
 
+// serveMount as the first argument makes this the process behind a mount.
+const serveMount = "serve-mount"
+
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == serveMount {
+		if err := serve(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "torture:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	t := &torture{}
-	groups := flag.String("groups", "replay", "what to run")
+	groups := flag.String("groups", "replay,kill,mounts", "what to run")
 	scenarios := flag.String("scenarios", "", "of replay and kill, only these")
-	flag.StringVar(&t.tags, "tags", "", "build tags: a sabotage build, which must be found out")
+	flag.StringVar(&t.fault, "sabotage", "", "a fault to build in, which must be found out: see internal/durable/sabotage.go")
 	flag.StringVar(&t.dir, "dir", "", "scratch folder (default: a temporary one)")
 	flag.IntVar(&t.states, "states", 400, "crash states for each scenario and model")
 	flag.IntVar(&t.rounds, "rounds", 100, "kills for each kind of victim")
@@ -55,12 +65,16 @@ func (t *torture) run(names []string) error {
 	}
 	defer os.RemoveAll(tmp)
 	t.dir, t.bin = tmp, filepath.Join(tmp, "holdfast")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-tags="+t.tags, "-o", t.bin, "./cmd/holdfast")
+	args := []string{"build", "-trimpath", "-ldflags=-s -w"}
+	if t.fault != "" {
+		args = []string{"build", "-trimpath", "-tags=sabotage", "-ldflags=-s -w -X holdfast/internal/durable.Sabotage=" + t.fault}
+	}
+	build := exec.Command("go", append(args, "-o", t.bin, "./cmd/holdfast")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	groups := map[string]func() error{"replay": t.replay}
+	groups := map[string]func() error{"replay": t.replay, "kill": t.kill, "mounts": t.mounts}
 	var found []error
 	for _, name := range names {
 		do, ok := groups[name]

@@ -154,7 +154,7 @@ func backingUp() *scenario {
 		if err := os.Truncate(mirrors[0], 1000); err != nil {
 			return nil, err
 		}
-		return []step{{[]string{"backup", "--output", export(p), "--json"}, []string{"before-0", "before-3"}, false}}, nil
+		return []step{{[]string{"backup", "--output", export(p), "--recipient", recipient, "--json"}, []string{"before-0", "before-3"}, false}}, nil
 	}, after: func(p *place) (err error) {
 		whole, err = os.ReadFile(export(p))
 		return err

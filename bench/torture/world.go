@@ -35,7 +35,7 @@ func (p *place) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = p.project
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + p.cache, "LANG=C.UTF-8",
-		"TMPDIR=" + os.TempDir(), "HOLDFAST_PASSPHRASE=a long enough passphrase"}
+		"TMPDIR=" + os.TempDir()}
 	return cmd
 }
 
@@ -93,6 +93,9 @@ func (p *place) verify() (int64, error) {
 // there, the chain is valid, and the next save works. It is "" or what is wrong.
 func (p *place) intact(acked []string, next string) string {
 	if len(acked) > 0 {
+		if wrong := p.mirrored(acked); wrong != "" {
+			return wrong
+		}
 		ids, err := p.ids()
 		if err != nil {
 			return err.Error()
@@ -108,6 +111,24 @@ func (p *place) intact(acked []string, next string) string {
 	}
 	if _, err := p.verify(); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+// mirrored looks whether the second copy outside the project has the records.
+func (p *place) mirrored(acked []string) string {
+	mirrors, err := filepath.Glob(filepath.Join(p.home, ".local", "state", "holdfast", "*", "mirror.jsonl"))
+	if err != nil || len(mirrors) == 0 {
+		return fmt.Sprintf("there is no mirror (%v)", err)
+	}
+	b, err := os.ReadFile(mirrors[0])
+	if err != nil {
+		return err.Error()
+	}
+	for _, id := range acked {
+		if !strings.Contains(string(b), `"id":"`+id+`"`) {
+			return "not in the mirror: " + id
+		}
 	}
 	return ""
 }

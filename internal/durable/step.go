@@ -118,7 +118,14 @@ func (l *Layer) writeAt(f *os.File, path string, data []byte, off int64) (n int,
 	return n, err
 }
 
-func (l *Layer) sync(f *os.File, path string) error { return l.do(OpSync, path, f.Sync) }
+func (l *Layer) sync(f *os.File, path string) error {
+	return l.do(OpSync, path, func() error {
+		if skipsFlush(f, false) {
+			return nil
+		}
+		return f.Sync()
+	})
+}
 
 // close closes f in any case. An interrupted close has released the
 // descriptor on every system we build for, and what f held was flushed before.

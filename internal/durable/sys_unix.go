@@ -42,6 +42,9 @@ func (d *Dir) flushFolder() error {
 	if err != nil {
 		return err
 	}
+	if skipsFlush(h, true) {
+		return nil
+	}
 	return h.Sync()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
 	"holdfast/internal/txn"
 )
@@ -64,6 +65,10 @@ func (p *Project) runOnce(ctx context.Context, q *TxnRunRequest, r *TxnRun) (aga
 	if err != nil {
 		return false, err
 	}
+	early := ""
+	if durable.Sabotage == durable.LateGrant {
+		early = q.Command(ctx)
+	}
 	a, err := p.TxnAttempt(ctx, req)
 	if err != nil {
 		return false, err
@@ -72,7 +77,10 @@ func (p *Project) runOnce(ctx context.Context, q *TxnRunRequest, r *TxnRun) (aga
 		r.State, r.Mismatches, r.Budget, r.Next, r.Reason = a.State, a.Mismatches, a.Budget, a.Next, a.Reason
 		return false, nil
 	}
-	outcome := q.Command(ctx)
+	outcome := early
+	if outcome == "" {
+		outcome = q.Command(ctx)
+	}
 	r.Runs++
 	if req, err = TxnRequest(map[string]any{"transaction": r.Transaction, "attempt": a.Attempt, "outcome": outcome}); err != nil {
 		return false, err
