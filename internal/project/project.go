@@ -41,6 +41,7 @@ type core struct {
 	log    *filelog.Log
 	screen *secret.Screen
 	hashes *surface.Cache // of surfaces, for later looks
+	txns   foldedTxns     // guarded by mu
 
 	hashMu      sync.Mutex // guards inputHashes
 	inputHashes *check.Cache

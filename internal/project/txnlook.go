@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"time"
@@ -34,47 +33,6 @@ func (p *Project) txnBook(ctx context.Context) (*txn.Book, error) {
 		return err
 	})
 	return book, err
-}
-
-// foldTxns folds the entries about transactions up to r's head. p.mu is held.
-func (p *Project) foldTxns(ctx context.Context, r *reading) (*txn.Book, error) {
-	book := &txn.Book{}
-	if r.head.Hash == "" {
-		return book, nil
-	}
-	var revs []int64
-	for _, kind := range txnTypes {
-		events, err := r.view.Events(ctx, ledger.EventQuery{Since: -1, Kind: kind})
-		if err != nil {
-			return nil, fmt.Errorf("find transactions: %w", err)
-		}
-		for _, e := range events {
-			revs = append(revs, e.Rev)
-		}
-	}
-	slices.Sort(revs)
-	seals := r.seals()
-	for _, rev := range revs {
-		e, err := p.log.Entry(ctx, rev)
-		if err != nil {
-			return nil, fmt.Errorf("read transactions: %w", err)
-		}
-		if seals.Check(&e) == ledger.BadSeal {
-			return nil, &ledger.EntryError{Rev: rev, Why: "it names this machine's key and has not its seal"}
-		}
-		if p.hidden[e.Hash] {
-			e = e.Erase()
-		}
-		d, err := ledger.ReadDelta(&e)
-		if err != nil {
-			return nil, err
-		}
-		if err := book.Apply(d); err != nil {
-			return nil, err
-		}
-	}
-	book.At = r.head
-	return book, nil
 }
 
 // tops are the worktrees whose files can be reached from here.
