@@ -3,7 +3,7 @@
 VERSION ?= dev
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test race lint cross bench torture fuzz man acceptance clean
+.PHONY: build test race lint cross bench bench-peers torture fuzz man reproducible snapshot acceptance clean
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/holdfast ./cmd/holdfast
@@ -37,6 +37,15 @@ torture: ## power cuts, kills, races, faults, many writers; ROUNDS=1000 for the 
 
 acceptance: ## real coding tools from npm against the files that setup writes; ONLY=codex,claude for some
 	./bench/acceptance.sh
+
+man: ## man pages and completions in bin/share, made by the program itself
+	./release/man.sh
+
+reproducible: ## two builds in two folders, same bytes; FULL=1 without the cache
+	./release/reproducible.sh
+
+snapshot: ## everything a release is made of, in dist, with the Linux packages tried; publishes nothing
+	./release/snapshot.sh
 
 clean:
 	rm -rf bin dist
