@@ -15,6 +15,7 @@ build() { # folder, cache
 }
 build one ""
 build another-folder "${FULL:+$tmp/cache}"
+go version -m "$tmp/one/out"/* | grep -q "vcs.revision=$(git rev-parse HEAD)" || { echo "no stamp of the commit" >&2; exit 1; }
 (cd "$tmp/one/out" && sha256sum -- *) >"$tmp/sums"
 cat "$tmp/sums"
 (cd "$tmp/another-folder/out" && sha256sum --quiet -c "$tmp/sums")

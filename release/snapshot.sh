@@ -8,6 +8,7 @@ GORELEASER=github.com/goreleaser/goreleaser/v2@v2.15.1
 CYCLONEDX=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
 [ -z "$(git status --porcelain)" ] || { echo "commit first: a release says which commit it is from" >&2; exit 1; }
+[ -d .git ] || { echo "run this in a clone: in a linked worktree the go command leaves no stamp of the commit" >&2; exit 1; }
 mkdir -p bin/tools
 test -x bin/tools/cyclonedx-gomod || GOBIN=$PWD/bin/tools go install "$CYCLONEDX"
 test -x bin/tools/goreleaser || GOBIN=$PWD/bin/tools go install "$GORELEASER"

@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 arch=$(go env GOARCH)
+commit=$(git rev-parse HEAD)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
@@ -10,7 +11,7 @@ use() { # root: save and resume with the program of that root
 	local root=$1 p=$tmp/project-$(basename "$1")
 	mkdir -p "$p" "$tmp/home"
 	git -C "$p" init -q
-	(cd "$p" && export HOME=$tmp/home && "$root/usr/bin/holdfast" version | sed 's/^/  /' &&
+	(cd "$p" && export HOME=$tmp/home && "$root/usr/bin/holdfast" version | tee "$tmp/version" && grep -q "^revision $commit" "$tmp/version" &&
 		"$root/usr/bin/holdfast" record note n-1 --text "from the package" --source try >/dev/null &&
 		"$root/usr/bin/holdfast" resume | grep -q "from the package")
 	for f in usr/share/man/man1/holdfast.1.gz usr/share/man/man1/holdfast-resume.1.gz usr/share/bash-completion/completions/holdfast usr/share/fish/vendor_completions.d/holdfast.fish usr/share/doc/holdfast/copyright; do
