@@ -4,11 +4,13 @@ package check
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,8 +51,52 @@ func (p *process) terminate() {
 	p.signal(syscall.SIGCONT)
 }
 
-func (p *process) kill()  { p.signal(syscall.SIGKILL) }
-func (p *process) sweep() { p.signal(syscall.SIGKILL) }
+func (p *process) kill() { p.signal(syscall.SIGKILL) }
+
+// sweep ends what the command left of its group: it has what remains of the
+// grace to tidy up. over is the grace that runs already; nil: none does.
+func (p *process) sweep(over <-chan time.Time, grace time.Duration) {
+	if over == nil {
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		over = t.C
+	}
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for syscall.Kill(-p.cmd.Process.Pid, 0) == nil {
+		select {
+		case <-over:
+			p.kill()
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// maxPipe is the most that a pipe holds. Source: pipe(7), pipe-max-size.
+const maxPipe = 1 << 20
+
+// drain takes what stands in a pipe, without waiting for more.
+func drain(from *os.File, buf []byte, to io.Writer) {
+	conn, err := from.SyscallConn()
+	if err != nil || from.SetReadDeadline(time.Time{}) != nil {
+		return
+	}
+	_ = conn.Read(func(fd uintptr) bool {
+		for taken := 0; taken < maxPipe; {
+			n, err := syscall.Read(int(fd), buf)
+			if errors.Is(err, syscall.EINTR) {
+				continue
+			}
+			if n <= 0 {
+				break
+			}
+			_, _ = to.Write(buf[:n])
+			taken += n
+		}
+		return true
+	})
+}
 
 func (p *process) pass(s os.Signal) {
 	if n, ok := s.(syscall.Signal); ok {

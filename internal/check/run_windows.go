@@ -2,11 +2,13 @@ package check
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -26,10 +28,13 @@ func startGroup(cmd *exec.Cmd) (*process, error) {
 func (p *process) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(p.cmd.Process.Pid))
 }
-func (p *process) kill()            { _ = p.cmd.Process.Kill() }
-func (p *process) sweep()           {}
-func (p *process) pass(_ os.Signal) { p.terminate() }
-func (p *process) giveBack()        {}
+func (p *process) kill()                                 { _ = p.cmd.Process.Kill() }
+func (p *process) sweep(<-chan time.Time, time.Duration) {}
+func (p *process) pass(_ os.Signal)                      { p.terminate() }
+func (p *process) giveBack()                             {}
+
+// drain can't tell here what stands in a pipe.
+func drain(*os.File, []byte, io.Writer) {}
 
 func endedBy(*os.ProcessState) (int, string) { return 0, "" }
 
