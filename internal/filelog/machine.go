@@ -95,6 +95,12 @@ func readKey(d *durable.Dir) (ledger.Key, error) {
 	return k, nil
 }
 
+// EnsureKey is Key, but makes the key where there is none.
+func (m *Machine) EnsureKey() (ledger.Key, error) {
+	var notice []string // the next save tells what it finds
+	return m.makeKey(&notice)
+}
+
 // makeKey gives the key, making it where there is none. A key file that can't
 // be read is left as it is. What stops nothing and must be told goes to notice.
 func (m *Machine) makeKey(notice *[]string) (ledger.Key, error) {

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,7 +63,7 @@ func (p *Project) RunCheck(ctx context.Context, q CheckRequest) (RanCheck, error
 	if err != nil {
 		return RanCheck{}, err
 	}
-	if q.IfStale && before.item != nil {
+	if q.IfStale && before.item != nil && slices.Equal(before.plan.Argv, before.item.Receipt.Argv) {
 		if p.judge(ctx, before.item, p.newInspection()); before.item.holds() {
 			return RanCheck{Receipt: *before.item.Receipt, Revision: before.item.Revision, Durable: true, Protected: true, Held: true}, nil
 		}
@@ -72,6 +71,7 @@ func (p *Project) RunCheck(ctx context.Context, q CheckRequest) (RanCheck, error
 	if err := p.screenCheck(&before.plan, &q); err != nil {
 		return RanCheck{}, err
 	}
+	_, _ = p.m.EnsureKey() // without one, variables and secret files are not told apart
 	out := RanCheck{Receipt: before.plan}
 	if before.item != nil {
 		out.Earlier = before.item.Receipt.Counts
@@ -268,5 +268,3 @@ type UnsealedCheckError struct{ ID string }
 func (e *UnsealedCheckError) Error() string {
 	return "check " + e.ID + " was not recorded by this machine"
 }
-
-var errNoTop = errors.New("the project's folder is gone")

@@ -83,6 +83,9 @@ func (p *Project) platform() check.Platform { return check.Platform{OS: p.w.OS, 
 // keyedEnv is the keyed hash of a variable's value; that of one that isn't set
 // is another than that of an empty one.
 func (p *Project) keyedEnv(key []byte, name string) string {
+	if len(key) == 0 {
+		return ""
+	}
 	v, set := p.w.lookup(name)
 	if !set {
 		return check.KeyedHash(key, name, "\x00unset")
