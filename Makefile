@@ -3,7 +3,7 @@
 VERSION ?= dev
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: build test race lint cross bench bench-peers torture fuzz man reproducible snapshot acceptance clean
+.PHONY: build test race lint cross bench torture fuzz man reproducible snapshot acceptance clean
 
 build: ## one static binary in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/holdfast ./cmd/holdfast
