@@ -100,7 +100,7 @@ func (c *Closing) see(b []byte) {
 
 // wordy lines without a number may still say that nothing ran.
 func wordy(b []byte) bool {
-	return bytes.HasPrefix(b, []byte("No ")) || bytes.HasPrefix(b, []byte("no ")) || bytes.Contains(b, []byte("(ignored)")) || bytes.HasPrefix(b, []byte("> Task"))
+	return bytes.HasPrefix(b, []byte("No ")) || bytes.HasPrefix(b, []byte("no ")) || bytes.HasSuffix(b, []byte(" no tests")) || bytes.HasPrefix(b, []byte("[INFO] ")) || bytes.Contains(b, []byte("(ignored)")) || bytes.HasPrefix(b, []byte("> Task"))
 }
 
 func (c *Closing) flag(name string) {
@@ -169,7 +169,7 @@ var (
 	jestLine   = regexp.MustCompile(`^Tests:\s+((?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)$`)
 	vitestLine = regexp.MustCompile(`^Tests  +((?:\d+ (?:passed|failed|skipped|todo|expected fail)(?: \| )?)+) \(\d+\)$`)
 	vitestErrs = regexp.MustCompile(`^Errors  +(\d+) errors?$`)
-	vitestNone = regexp.MustCompile(`^No test files found\b|^No test suite found\b`)
+	vitestNone = regexp.MustCompile(`^No test files found\b|^Tests  +no tests$|^No test suite found\b`)
 	jestNone   = regexp.MustCompile(`^No tests found\b`)
 	mochaLine  = regexp.MustCompile(`^(\d+) (passing|failing|pending)(?: \(.*\))?$`)
 )
@@ -377,7 +377,7 @@ func (c *Closing) unittest(s string) bool {
 	}
 	n := pairs(m[1])
 	bad, skipped := n["failures"]+n["errors"]+n["unexpected successes"], n["skipped"]
-	return c.total("unittest", max(0, c.counts.Passed-bad-skipped), bad, skipped, false)
+	return c.total("unittest", max(0, c.counts.Passed-bad-skipped), c.counts.Failed+bad, c.counts.Skipped+skipped, false)
 }
 
 func pairs(s string) map[string]int {

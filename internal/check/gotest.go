@@ -14,6 +14,7 @@ import (
 type goTest struct {
 	ok, failed, empty, cached int
 	passed, bad, skipped      int // tests, with -v or -json
+	idle                      int // packages that pass with no tests to run, of ok; with -json
 	verbose                   bool
 	seen                      bool
 }
@@ -107,6 +108,8 @@ func (g *goTest) event(b []byte) bool {
 		g.failed++
 	case e.Test == "" && e.Action == "skip":
 		g.empty++
+	case e.Action == "output" && e.Test == "" && strings.HasPrefix(e.Output, "ok ") && strings.Contains(e.Output, "[no tests to run]"):
+		g.idle++
 	case e.Action == "output" && e.Test == "" && strings.Contains(e.Output, "\t(cached)"):
 		g.cached++
 	}
@@ -121,5 +124,5 @@ func (g *goTest) counts() *ledger.Counts {
 	case g.verbose && g.passed+g.bad+g.skipped > 0:
 		return &ledger.Counts{Runner: "go test", Passed: g.passed, Failed: g.bad, Skipped: g.skipped, Total: g.passed + g.bad + g.skipped}
 	}
-	return &ledger.Counts{Runner: "go test", Unit: "packages", Passed: g.ok, Failed: g.failed, Total: g.ok + g.failed}
+	return &ledger.Counts{Runner: "go test", Unit: "packages", Passed: g.ok - min(g.idle, g.ok), Failed: g.failed, Total: g.ok - min(g.idle, g.ok) + g.failed}
 }

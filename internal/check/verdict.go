@@ -30,8 +30,8 @@ func Read(streams ...*Closing) Told {
 		g := &c.gotest
 		if n := g.counts(); n != nil {
 			t.Counts = n
-			ran = ran || g.ok+g.failed > 0 && (n.Unit != "" || n.Passed+n.Failed > 0)
-			nothing = nothing || g.ok+g.failed == 0 || n.Unit == "" && n.Passed+n.Failed == 0
+			ran = ran || n.Passed+n.Failed > 0
+			nothing = nothing || n.Passed+n.Failed == 0
 			// A test's own output may hold lines of other runs; a package's line is go's.
 			gone, t.Failed = true, t.Failed || g.failed > 0
 			if g.cached > 0 {
