@@ -37,7 +37,7 @@ type Cache struct {
 	key   []byte
 	mu    sync.RWMutex
 	m     map[string]cached
-	dirty bool
+	added int // since it was read or written
 }
 
 // NewCache makes an empty cache. key seals its written form.
@@ -73,15 +73,19 @@ func (c *Cache) put(name string, before, after identity, sum string) {
 	}
 	c.mu.Lock()
 	c.m[name] = e
-	c.dirty = true
+	c.added++
 	c.mu.Unlock()
 }
 
-// Dirty reports whether there is something new to be written.
+// worthWriting: a cache is written when more than one in so many of its entries
+// are new. The others are soon read again.
+const worthWriting = 50
+
+// Dirty reports whether there is enough new to be written.
 func (c *Cache) Dirty() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.dirty
+	return c.added > len(c.m)/worthWriting
 }
 
 const (
@@ -145,7 +149,7 @@ func (c *Cache) Decode(b []byte) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.m, c.dirty = out, false
+	c.m, c.added = out, 0
 	return nil
 }
 

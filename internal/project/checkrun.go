@@ -17,9 +17,9 @@ import (
 func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck) error {
 	rec := &out.Receipt
 	before := p.newInspection()
-	files, partial, err := before.inputs(ctx, rec)
-	if err != nil {
-		return err
+	then := before.inputs(ctx, rec)
+	if then.err != nil {
+		return then.err
 	}
 	dir := filepath.Join(p.loc.top, filepath.FromSlash(rec.Dir))
 	rec.Runtime = before.hasher.Runtime(ctx, rec.Argv, dir, p.w.Env, p.platform())
@@ -36,13 +36,10 @@ func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck
 	}
 	late := context.WithoutCancel(ctx)
 	after := p.newInspection()
-	now, _, err := after.inputs(late, rec)
-	if err != nil {
-		now = nil // what can't be listed any more was changed
-	}
+	now := after.inputs(late, rec) // what can't be listed any more was changed
 	p.keepCache(late, after)
-	changed := check.Changes(files, now)
-	rec.Inputs.Files, rec.Inputs.Count, rec.Inputs.Digest, rec.Inputs.Partial = files, len(files), check.Digest(files), partial
+	changed := check.Changes(then.files, now.files)
+	rec.Inputs.Files, rec.Inputs.Count, rec.Inputs.Digest, rec.Inputs.Partial = then.files, len(then.files), then.digest, then.partial
 	rec.Inputs.ChangedDuring, rec.InputsStable = check.Named(changed), len(changed) == 0
 	p.note(rec, run, out)
 	return nil
@@ -106,6 +103,7 @@ type inspection struct {
 
 type inspected struct {
 	files   []ledger.InputFile
+	digest  string
 	partial bool
 	err     error
 }
@@ -118,21 +116,23 @@ func (p *Project) newInspection() *inspection {
 	}
 }
 
-func (i *inspection) inputs(ctx context.Context, rec *ledger.Receipt) ([]ledger.InputFile, bool, error) {
+// inputs gives the inputs of a receipt as they are now.
+func (i *inspection) inputs(ctx context.Context, rec *ledger.Receipt) inspected {
 	key := rec.Dir + "\x00" + strings.Join(rec.Inputs.Declared, "\x00")
 	if s, ok := i.sets[key]; ok {
-		return s.files, s.partial, s.err
+		return s
 	}
 	var s inspected
 	var names []string
 	if names, s.partial, s.err = i.tree.Files(ctx, rec.Inputs.Declared, rec.Dir); s.err == nil {
 		s.files, s.err = i.hasher.Hash(ctx, names)
+		s.digest = check.Digest(s.files)
 		i.all = append(i.all, names...)
 	}
 	if ctx.Err() == nil {
 		i.sets[key] = s
 	}
-	return s.files, s.partial, s.err
+	return s
 }
 
 // cacheName is the file, in the cache folder of a ledger, that remembers hashes.

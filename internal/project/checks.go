@@ -106,13 +106,13 @@ func (p *Project) judge(ctx context.Context, c *CheckItem, i *inspection) {
 			c.Changed = append(c.Changed, "variable: "+name)
 		}
 	}
-	files, _, err := i.inputs(ctx, rec)
+	in := i.inputs(ctx, rec)
 	switch {
-	case err != nil:
+	case in.err != nil:
 		c.Freshness = check.Unknown
 		c.Changed = append(c.Changed, "the inputs could not be looked at")
-	case check.Digest(files) != rec.Inputs.Digest:
-		c.Changed = append(c.Changed, p.inputChanges(rec, files)...)
+	case in.digest != rec.Inputs.Digest:
+		c.Changed = append(c.Changed, p.inputChanges(rec, in.files)...)
 	}
 	if c.Freshness == "" {
 		c.Freshness = check.Fresh
