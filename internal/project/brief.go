@@ -24,6 +24,8 @@ type ResumeRequest struct {
 	Finished bool   // everything finished, not only that of the last 7 days; All implies it
 	Branch   string // as seen from that branch's tip; empty: from the caller's place
 	Since    *int64 // only what is new since that revision
+
+	preview bool // for HANDOFF.md, which says neither whether checks still hold nor what is uncommitted
 }
 
 // Briefing is what the next session needs to know. It is data about the
@@ -107,7 +109,10 @@ func (p *Project) Resume(ctx context.Context, q ResumeRequest) (Briefing, error)
 
 func (p *Project) resume(ctx context.Context, q ResumeRequest, stamps bool) (Briefing, error) {
 	b := p.emptyBriefing(q)
-	dirty := p.startStatus(ctx)
+	dirty := func() *bool { return nil }
+	if !q.preview {
+		dirty = p.startStatus(ctx)
+	}
 	err := p.look(ctx, q.Branch, func(r *reading) error {
 		b = p.emptyBriefing(q)
 		b.Branch, b.Commit = r.place.Git.Branch, r.place.Git.Commit
@@ -201,7 +206,7 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 	}
 	for _, s := range sections {
 		if s.state == ledger.FindFinished {
-			if spent, err = p.briefChecks(ctx, r, b, spent); err != nil {
+			if spent, err = p.briefChecks(ctx, r, b, spent, !q.preview); err != nil {
 				return err
 			}
 		}

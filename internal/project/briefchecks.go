@@ -9,14 +9,16 @@ import (
 
 // briefChecks is the briefing's share of checks: without what only a listing
 // needs. It takes the time that hashing takes, at most briefInspection.
-func (p *Project) briefChecks(ctx context.Context, r *reading, b *Briefing, spent int) (int, error) {
+func (p *Project) briefChecks(ctx context.Context, r *reading, b *Briefing, spent int, judged bool) (int, error) {
 	items, err := p.checkItems(ctx, r, "")
 	if err != nil || len(items) == 0 {
 		return spent, err
 	}
-	soon, cancel := context.WithTimeout(ctx, briefInspection)
-	defer cancel()
-	p.judgeAll(soon, items)
+	if judged {
+		soon, cancel := context.WithTimeout(ctx, briefInspection)
+		defer cancel()
+		p.judgeAll(soon, items)
+	}
 	left := 0
 	for i := range items {
 		c := items[i]
