@@ -9,15 +9,21 @@ import (
 )
 
 func newDoctor(a *app) *cobra.Command {
-	return &cobra.Command{
+	var repair bool
+	c := &cobra.Command{
 		Use: "doctor", Short: "Read every copy of the ledger and say what is wrong", Args: noArgs,
 		Long: `Read revisions, packs, older generations and mirrors, and say what is wrong with
-each, whether saved data is at risk, and the next safe command. It writes nothing.` +
+each, whether saved data is at risk, and the next safe command. It writes nothing,
+except with --repair, which does only what loses nothing, and says what it did.` +
 			exitStatus(project.ExitOK, project.ExitFindings, project.ExitUsage, project.ExitDamaged, project.ExitBusy),
-		Example: "  holdfast doctor\n  holdfast doctor --json", ValidArgsFunction: cobra.NoFileCompletions,
+		Example: "  holdfast doctor\n  holdfast doctor --json\n  holdfast doctor --repair", ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.run(func(ctx ctxT, _ []string) error {
 			return a.with(ctx, func(p *project.Project) error {
-				d, err := p.Doctor(ctx)
+				look := p.Doctor
+				if repair {
+					look = p.Repair
+				}
+				d, err := look(ctx)
 				if err != nil {
 					return err
 				}
@@ -28,12 +34,17 @@ each, whether saved data is at risk, and the next safe command. It writes nothin
 			})
 		}),
 	}
+	c.Flags().BoolVar(&repair, "repair", false, "complete the mirror, make the index anew, sweep, clear noted damage of a whole ledger")
+	return c
 }
 
 var errDiagnosed = errors.New("there are findings")
 
 func (p *printer) diagnosis(d *project.Diagnosis) {
 	p.printf("%s, revision %d\n", d.State, d.Revision)
+	for _, done := range d.Repaired {
+		p.printf("repaired: %s\n", done)
+	}
 	for _, f := range d.Findings {
 		p.printf("%s %s: %s\n  next: %s\n", f.Severity, f.Code, f.Evidence, f.Next)
 	}

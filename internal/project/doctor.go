@@ -33,6 +33,7 @@ type Diagnosis struct {
 	Revision  int64     `json:"revision"` // -1: none verifies
 	Protected bool      `json:"protected"`
 	Findings  []Finding `json:"findings"`
+	Repaired  []string  `json:"repaired,omitempty"` // what Repair did
 }
 
 func (d *Diagnosis) add(code, severity, evidence, next string) {
@@ -64,7 +65,7 @@ func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
 	d.fileFindings(s)
 	d.sourceFindings(s)
 	if noted := p.log.NotedDamage(s.Ledger); noted != nil && s.Healthy() {
-		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast recover")
+		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast doctor --repair")
 	}
 	return d, nil
 }

@@ -218,8 +218,16 @@ func (p *Project) hits(e *ledger.Entry) bool {
 // indexHeads is the head that the index saw: it counts like a mirror's.
 func (p *Project) indexHeads(ctx context.Context) []ledger.Pos {
 	id, err := p.log.Whose(ctx)
+	if err == nil {
+		return nil
+	}
+	return p.indexed(ctx, id)
+}
+
+// indexed is the head that the index of a ledger in the cache folder saw.
+func (p *Project) indexed(ctx context.Context, id string) []ledger.Pos {
 	dir := p.w.cacheFolder()
-	if id == "" || dir == "" || err == nil {
+	if id == "" || dir == "" {
 		return nil
 	}
 	if _, err := os.Lstat(filepath.Join(dir, id, index.FileName)); err != nil {
