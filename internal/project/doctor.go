@@ -64,8 +64,12 @@ func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
 	}
 	d.fileFindings(s)
 	d.sourceFindings(s)
-	if noted := p.log.NotedDamage(s.Ledger); noted != nil && s.Healthy() {
+	noted := p.log.NotedDamage(s.Ledger)
+	switch {
+	case noted != nil && s.Healthy():
 		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast doctor --repair")
+	case d.State == StateHealthy:
+		return d, p.stateFindings(ctx, &d)
 	}
 	return d, nil
 }
