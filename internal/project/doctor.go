@@ -69,7 +69,8 @@ func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
 	case noted != nil && s.Healthy():
 		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast doctor --repair")
 	case d.State == StateHealthy:
-		return d, p.stateFindings(ctx, &d)
+		p.stateFindings(ctx, &d)
+		return d, nil
 	}
 	return d, nil
 }

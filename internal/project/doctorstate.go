@@ -10,31 +10,32 @@ import (
 
 // stateFindings tells what a whole ledger says of work that is not done:
 // transactions, an interrupted setup, clients and receipts.
-func (p *Project) stateFindings(ctx context.Context, d *Diagnosis) error {
+func (p *Project) stateFindings(ctx context.Context, d *Diagnosis) {
 	list, err := p.TxnList(ctx, false)
-	if err != nil {
-		return fmt.Errorf("look at transactions: %w", err)
-	}
+	d.unseen("transactions", err)
 	for i := range list.Transactions {
 		d.transaction(&list.Transactions[i])
 	}
 	u, err := p.UnfinishedSetup(ctx)
-	if err != nil {
-		return fmt.Errorf("look for an unfinished setup: %w", err)
-	}
-	if u != nil {
+	d.unseen("unfinished setups", err)
+	if err == nil && u != nil {
 		d.add("setup_unfinished", SeverityWarn, fmt.Sprintf("a setup was interrupted at revision %d; %d files are not as they were to be", u.Revision, len(u.Missing)), "holdfast setup")
 	}
 	checks, err := p.Checks(ctx, "")
-	if err != nil {
-		return fmt.Errorf("look at receipts: %w", err)
-	}
+	d.unseen("receipts", err)
 	for i := range checks.Checks {
 		if c := &checks.Checks[i]; c.Freshness == check.Stale || c.Freshness == check.Expired {
-			d.add("receipt_stale", SeverityNote, fmt.Sprintf("check %s: its receipt is %s", visible(c.ID), c.Freshness), "holdfast status")
+			d.add("receipt_stale", SeverityNote, fmt.Sprintf("check %s: its receipt is %s", visible(c.ID), c.Freshness), "holdfast checks "+c.ID)
 		}
 	}
-	return p.clientFindings(ctx, d)
+	p.clientFindings(ctx, d)
+}
+
+// unseen says what could not be looked at: the rest of the diagnosis stands.
+func (d *Diagnosis) unseen(what string, err error) {
+	if err != nil {
+		d.add("not_checked", SeverityWarn, what+" could not be looked at: "+Explain(err).Message, "holdfast doctor")
+	}
 }
 
 func (d *Diagnosis) transaction(b *txn.Brief) {
@@ -49,15 +50,12 @@ func (d *Diagnosis) transaction(b *txn.Brief) {
 }
 
 // clientFindings starts no server: whether one answers is for setup's own check.
-func (p *Project) clientFindings(ctx context.Context, d *Diagnosis) error {
+func (p *Project) clientFindings(ctx context.Context, d *Diagnosis) {
 	a, err := p.CheckSetup(ctx, false)
-	if err != nil {
-		return fmt.Errorf("look at clients: %w", err)
-	}
+	d.unseen("clients", err)
 	for i := range a.Clients {
 		d.client(&a.Clients[i])
 	}
-	return nil
 }
 
 func (d *Diagnosis) client(c *ClientSetup) {
