@@ -35,13 +35,11 @@ type Completed struct {
 // where more is wanting the mirror is written anew, with every line kept that is
 // not the ledger's. It takes the ledger's lock, unless Lock gave it out.
 func (l *Log) CompleteMirrors(ctx context.Context) (done []Completed, err error) {
-	if l.locked.Load() == 0 {
-		unlock, err := l.Lock(ctx)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
+	unlock, err := l.underLock(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	if err := l.Secure(ctx); err != nil {
 		return nil, err
 	}

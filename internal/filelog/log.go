@@ -94,6 +94,15 @@ func (l *Log) Lock(ctx context.Context) (func() error, error) {
 	return l.lock(ctx)
 }
 
+// underLock is Lock for what works under the lock whoever took it: where Lock gave it
+// out there is nothing to take and nothing to give back.
+func (l *Log) underLock(ctx context.Context) (func() error, error) {
+	if l.locked.Load() > 0 {
+		return func() error { return nil }, nil
+	}
+	return l.Lock(ctx)
+}
+
 func (l *Log) lock(ctx context.Context) (func() error, error) {
 	top, err := l.m.Layer.OpenDir(l.Dir())
 	if errors.Is(err, fs.ErrNotExist) {

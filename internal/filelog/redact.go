@@ -53,13 +53,11 @@ func (l *Log) Redactions(ctx context.Context) ([]Redaction, error) {
 //
 // Index, HANDOFF.md and quarantine are the caller's.
 func (l *Log) Redact(ctx context.Context, revs []int64) (done Erasure, err error) {
-	if l.locked.Load() == 0 {
-		unlock, err := l.Lock(ctx)
-		if err != nil {
-			return done, err
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
+	unlock, err := l.underLock(ctx)
+	if err != nil {
+		return done, err
 	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v, err := l.legible(ctx)

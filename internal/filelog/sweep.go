@@ -17,13 +17,11 @@ const stale = 24 * time.Hour
 // works under the ledger's lock, which it takes unless Lock gave it out before.
 // A clock that is behind the newest revision's time is not gone by.
 func (l *Log) Sweep(ctx context.Context) (n int, err error) {
-	if l.locked.Load() == 0 {
-		unlock, err := l.Lock(ctx)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { err = errors.Join(err, unlock()) }()
+	unlock, err := l.underLock(ctx)
+	if err != nil {
+		return 0, err
 	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	v, err := l.legible(ctx)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,26 @@ func TestErrorsHoldNoContent(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// A lock that can't be given back is told, by every verb that takes it itself.
+func TestLockNotGivenBackIsTold(t *testing.T) {
+	l := testLog(t)
+	grown(t, l, 3)
+	stuck := l.with(&durable.Layer{Fault: func(op durable.Op, path string) error {
+		if op == durable.OpClose && filepath.Base(path) == lockName {
+			return errIO
+		}
+		return nil
+	}})
+	_, swept := stuck.Sweep(t.Context())
+	_, completed := stuck.CompleteMirrors(t.Context())
+	_, redacted := stuck.Redact(t.Context(), nil)
+	for what, err := range map[string]error{"sweep": swept, "complete mirrors": completed, "redact": redacted} {
+		if !errors.Is(err, errIO) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
