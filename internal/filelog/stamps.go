@@ -71,6 +71,17 @@ func stampInto(out map[string]Stamp, d *durable.Dir, folder, name string) error 
 	return nil
 }
 
+// RevisionsOf is which revisions a file holds that Stamps names, both ends
+// included.
+func RevisionsOf(name string) (from, to int64, ok bool) {
+	base := path.Base(name)
+	if rev, ok := parseRev(base); ok {
+		return rev, rev, true
+	}
+	p, ok := parsePack(base)
+	return p.from, p.to, ok
+}
+
 // Change is a file whose stamp is not what it was.
 type Change struct {
 	Name string // as Stamps gives it

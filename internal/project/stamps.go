@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strconv"
 
 	"holdfast/internal/filelog"
 	"holdfast/internal/index"
@@ -61,7 +59,7 @@ func (p *Project) checkChanged(ctx context.Context, changes []filelog.Change) er
 	}
 	var redacted map[int64]bool
 	for _, c := range changes {
-		from, to, ok := revisionsOf(c.Name)
+		from, to, ok := filelog.RevisionsOf(c.Name)
 		if !ok {
 			continue
 		}
@@ -104,30 +102,12 @@ func (p *Project) redactedRevs(ctx context.Context) (map[int64]bool, error) {
 	return out, nil
 }
 
-// revisionsOf is what a file of the ledger holds, by its name: 00000118.json or
-// 00000001-00001000.jsonl. Of a large pack only its ends are named.
-func revisionsOf(name string) (from, to int64, ok bool) {
-	base := path.Base(name)
-	if len(base) < 8 {
-		return 0, 0, false
-	}
-	from, err := strconv.ParseInt(base[:8], 10, 64)
-	if err != nil {
-		return 0, 0, false
-	}
-	if len(base) > 17 && base[8] == '-' {
-		to, err = strconv.ParseInt(base[9:17], 10, 64)
-		return from, to, err == nil
-	}
-	return from, from, true
-}
-
 // keepStamps remembers what was seen of files that the index has read.
 func (p *Project) keepStamps(ctx context.Context, old map[string]index.Stamp, now map[string]filelog.Stamp, head ledger.Pos) error {
 	set, removed := map[string]index.Stamp{}, []string{}
 	for name, s := range now {
 		is := index.Stamp{Size: s.Size, MtimeNS: s.MTime, CtimeNS: s.CTime, Inode: s.Inode}
-		if _, to, ok := revisionsOf(name); ok && to <= head.Rev && old[name] != is {
+		if _, to, ok := filelog.RevisionsOf(name); ok && to <= head.Rev && old[name] != is {
 			set[name] = is
 		}
 	}
