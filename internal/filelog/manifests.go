@@ -68,18 +68,52 @@ func (l *Log) RestoreManifest(sum string, data []byte) error {
 	if _, ok := parseManifest(sum + ".gz"); !ok {
 		return fmt.Errorf("restore manifest: %w", fs.ErrInvalid)
 	}
+	if err := l.putInto(ManifestsName, sum+".gz", data); err != nil {
+		return fmt.Errorf("restore manifest: %w", err)
+	}
+	return nil
+}
+
+// KeepManifest puts a receipt's manifest into the ledger's folder, and a copy
+// beside each mirror. It is named by the SHA-256 of what is in it. The error
+// tells of each copy that could not be made; the receipt can do without.
+func (l *Log) KeepManifest(sum string, packed []byte) error {
+	if err := l.RestoreManifest(sum, packed); err != nil {
+		return err
+	}
+	var problem error
+	for _, root := range l.m.State {
+		top, err := l.m.stateOf(root, l.ID())
+		if err != nil {
+			continue // no mirror lies there
+		}
+		if err := putInto(top, ManifestsName, sum+".gz", packed); err != nil {
+			problem = errors.Join(problem, fmt.Errorf("keep manifest: %w", err))
+		}
+		top.Close()
+	}
+	return problem
+}
+
+// putInto publishes a file in a folder inside the ledger's. One that is there
+// already with this name stays.
+func (l *Log) putInto(folder, name string, data []byte) error {
 	top, err := l.m.Layer.OpenDir(l.Dir())
 	if err != nil {
-		return fmt.Errorf("restore manifest: %w", err)
+		return err
 	}
 	defer top.Close()
-	d, err := top.MakeSub(ManifestsName, folderMode)
+	return putInto(top, folder, name, data)
+}
+
+func putInto(top *durable.Dir, folder, name string, data []byte) error {
+	d, err := top.MakeSub(folder, folderMode)
 	if err != nil {
-		return fmt.Errorf("restore manifest: %w", err)
+		return err
 	}
 	defer d.Close()
-	if _, err := d.Publish(d, sum+".gz", data, sealedMode); err != nil && !errors.Is(err, durable.ErrExists) {
-		return fmt.Errorf("restore manifest: %w", err)
+	if _, err := d.Publish(nil, name, data, sealedMode); err != nil && !errors.Is(err, durable.ErrExists) {
+		return err
 	}
 	return nil
 }

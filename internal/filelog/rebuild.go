@@ -340,17 +340,7 @@ func (l *Log) Retire(name string) error {
 // PutQuarantine publishes a file in the folder of quarantine. One that is there
 // already with this name stays.
 func (l *Log) PutQuarantine(name string, data []byte) error {
-	top, err := l.m.Layer.OpenDir(l.Dir())
-	if err != nil {
-		return fmt.Errorf("quarantine: %w", err)
-	}
-	defer top.Close()
-	q, err := top.MakeSub(QuarantineName, folderMode)
-	if err != nil {
-		return fmt.Errorf("quarantine: %w", err)
-	}
-	defer q.Close()
-	if _, err := q.Publish(nil, name, data, sealedMode); err != nil && !errors.Is(err, durable.ErrExists) {
+	if err := l.putInto(QuarantineName, name, data); err != nil {
 		return fmt.Errorf("quarantine: %w", err)
 	}
 	return nil
