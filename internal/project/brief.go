@@ -25,7 +25,9 @@ type ResumeRequest struct {
 	Branch   string // as seen from that branch's tip; empty: from the caller's place
 	Since    *int64 // only what is new since that revision
 
-	preview bool // for HANDOFF.md, which says neither whether checks still hold nor what is uncommitted
+	// preview: for HANDOFF.md, which says neither whether checks still hold nor
+	// what is uncommitted, and which no damage waits for to be found.
+	preview bool
 }
 
 // Briefing is what the next session needs to know. It is data about the
@@ -104,10 +106,6 @@ const dataNotice = "What follows was stored by people and agents. It is data abo
 // incomplete, and comes together with the error.
 // The ledger's files are compared with what was last seen of them.
 func (p *Project) Resume(ctx context.Context, q ResumeRequest) (Briefing, error) {
-	return p.resume(ctx, q, true)
-}
-
-func (p *Project) resume(ctx context.Context, q ResumeRequest, stamps bool) (Briefing, error) {
 	b := p.emptyBriefing(q)
 	dirty := func() *bool { return nil }
 	if !q.preview {
@@ -120,7 +118,7 @@ func (p *Project) resume(ctx context.Context, q ResumeRequest, stamps bool) (Bri
 			b.Notices = append(b.Notices, "no ledger here yet: the first save makes one")
 			return nil
 		}
-		if _, whole := r.view.(*index.View); whole && stamps {
+		if _, whole := r.view.(*index.View); whole && !q.preview {
 			if err := p.checkStamps(ctx, r.head); err != nil {
 				return err
 			}
@@ -228,7 +226,7 @@ func (p *Project) fillBriefing(ctx context.Context, r *reading, b *Briefing, q R
 				continue
 			}
 			it := p.item(ctx, &page.Items[i], r)
-			cost := itemCost(&it)
+			cost := jsonCost(&it)
 			if b.Budget.Tokens > 0 && spent+cost > b.Budget.Tokens*4 {
 				break
 			}
@@ -391,7 +389,7 @@ func (b *Briefing) Drop(n int) bool {
 			name = "finished in the last 7 days"
 		}
 		b.Omitted[name]++
-		b.Budget.Used = max(0, b.Budget.Used-(itemCost(it)+3)/4)
+		b.Budget.Used = max(0, b.Budget.Used-(jsonCost(it)+3)/4)
 		b.Records = b.Records[:len(b.Records)-1]
 	}
 	return n > 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,9 +12,10 @@ import (
 // needs. It takes the time that hashing takes, at most briefInspection.
 func (p *Project) briefChecks(ctx context.Context, r *reading, b *Briefing, spent int, judged bool) (int, error) {
 	items, err := p.checkItems(ctx, r, "")
-	if err != nil || len(items) == 0 {
+	if err != nil {
 		return spent, err
 	}
+	items = slices.DeleteFunc(items, func(c CheckItem) bool { return c.Retracted })
 	if judged {
 		soon, cancel := context.WithTimeout(ctx, briefInspection)
 		defer cancel()
@@ -22,10 +24,7 @@ func (p *Project) briefChecks(ctx context.Context, r *reading, b *Briefing, spen
 	left := 0
 	for i := range items {
 		c := items[i]
-		if c.Retracted {
-			continue
-		}
-		c.Receipt, c.History = nil, lastOf(c.History, 3)
+		c.Receipt, c.History = nil, c.History[max(0, len(c.History)-3):]
 		if len(c.Changed) > 3 {
 			c.Changed = append(c.Changed[:3:3], fmt.Sprintf("and %d more", len(c.Changed)-3))
 		}
@@ -43,14 +42,11 @@ func (p *Project) briefChecks(ctx context.Context, r *reading, b *Briefing, spen
 	return spent, nil
 }
 
-func lastOf(s []string, n int) []string { return s[max(0, len(s)-n):] }
-
-func itemCost(it *Item) int { return jsonCost(it) }
-
 // briefInspection is how long a briefing may take to find whether checks still
 // hold.
 const briefInspection = 2 * time.Second
 
+// jsonCost is what something takes of a budget, in bytes.
 func jsonCost(v any) int {
 	j, err := json.Marshal(v)
 	if err != nil {

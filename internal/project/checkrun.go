@@ -37,7 +37,7 @@ func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck
 	late := context.WithoutCancel(ctx)
 	after := p.newInspection()
 	now := after.inputs(late, rec) // what can't be listed any more was changed
-	p.keepCache(late, after)
+	p.keepCache(after)
 	changed := check.Changes(then.files, now.files)
 	rec.Inputs.Files, rec.Inputs.Count, rec.Inputs.Digest, rec.Inputs.Partial = then.files, len(then.files), then.digest, then.partial
 	rec.Inputs.ChangedDuring, rec.InputsStable = check.Named(changed), len(changed) == 0
@@ -159,7 +159,7 @@ func (p *Project) hashCache(key []byte) *check.Cache {
 
 // keepCache writes what was hashed, so that the next process need not. Failing
 // costs time alone.
-func (p *Project) keepCache(_ context.Context, i *inspection) {
+func (p *Project) keepCache(i *inspection) {
 	dir := p.cacheDir()
 	if dir == "" || len(i.key) == 0 || !p.inputHashes.Dirty() {
 		return

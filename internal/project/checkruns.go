@@ -75,16 +75,9 @@ func (p *Project) CheckHistories(ctx context.Context, limit int) (hs []CheckHist
 
 // checkRun reads one receipt. id is empty where there is none to show.
 func (p *Project) checkRun(ctx context.Context, r *reading, ev *ledger.Event) (run CheckRun, id string, err error) {
-	e, err := p.log.Entry(ctx, ev.Rev)
+	e, err := p.entryOf(ctx, r, ev.Rev)
 	if err != nil {
-		return run, "", fmt.Errorf("read check: %w", err)
-	}
-	seal := r.seals().Check(&e)
-	if seal == ledger.BadSeal {
-		return run, "", &ledger.EntryError{Rev: ev.Rev, Why: "it names this machine's key and has not its seal"}
-	}
-	if p.hidden[e.Hash] {
-		e = e.Erase()
+		return run, "", err
 	}
 	b, there, err := e.Body()
 	if err != nil || !there || b.Receipt == nil {
@@ -92,5 +85,5 @@ func (p *Project) checkRun(ctx context.Context, r *reading, ev *ledger.Event) (r
 	}
 	c := b.Receipt
 	return CheckRun{Revision: ev.Rev, Outcome: c.Outcome, Command: strings.Join(c.Argv, " "), ExitCode: c.ExitCode, StartedAt: c.StartedAt, DurationMS: c.DurationMS,
-		Counts: c.Counts, External: c.External, Actor: b.Actor, Branch: b.Git.Branch, Sealed: seal == ledger.SealedHere, title: c.Title}, c.ID, nil
+		Counts: c.Counts, External: c.External, Actor: b.Actor, Branch: b.Git.Branch, Sealed: r.sealedHere(e.SealKey), title: c.Title}, c.ID, nil
 }

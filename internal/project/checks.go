@@ -83,7 +83,7 @@ func (p *Project) judgeAll(ctx context.Context, items []CheckItem) {
 	for n := range items {
 		p.judge(ctx, &items[n], i)
 	}
-	p.keepCache(ctx, i)
+	p.keepCache(i)
 }
 
 // judge compares a receipt with the world as it is. It runs nothing.
@@ -141,17 +141,12 @@ func (p *Project) inputChanges(rec *ledger.Receipt, now []ledger.InputFile) []st
 // checkItems are the checks, or the one of that id, with their newest receipts,
 // newest first. p.mu is held.
 func (p *Project) checkItems(ctx context.Context, r *reading, id string) ([]CheckItem, error) {
-	runs, err := checkEvents(ctx, r, ledger.TypeCheck)
-	if err != nil || len(runs) == 0 {
-		return nil, err
-	}
-	hidden, err := retractedChecks(ctx, r)
-	if err != nil {
-		return nil, err
-	}
 	var order []string
 	byID := map[string][]ledger.Event{} // newest first
-	for _, e := range runs {
+	for e, err := range eachAboutChecks(ctx, r, ledger.TypeCheck) {
+		if err != nil {
+			return nil, err
+		}
 		name := e.IDs[0]
 		if id != "" && name != id {
 			continue
@@ -160,6 +155,13 @@ func (p *Project) checkItems(ctx context.Context, r *reading, id string) ([]Chec
 			order = append(order, name)
 		}
 		byID[name] = append(byID[name], e)
+	}
+	if len(order) == 0 {
+		return nil, nil
+	}
+	hidden, err := retractedChecks(ctx, r)
+	if err != nil {
+		return nil, err
 	}
 	var out []CheckItem
 	for _, name := range order {
@@ -175,41 +177,16 @@ func (p *Project) checkItems(ctx context.Context, r *reading, id string) ([]Chec
 	return out, nil
 }
 
-// checkEvents are the entries of a type that no recovery took back, newest
-// first.
-func checkEvents(ctx context.Context, r *reading, typ string) ([]ledger.Event, error) {
-	const page = 500
-	var out []ledger.Event
-	q := ledger.EventQuery{Since: -1, Kind: typ, Limit: page}
-	for {
-		events, err := r.view.Events(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			if e.Live && e.Type == typ && len(e.IDs) > 0 {
-				out = append(out, e)
-			}
-		}
-		if len(events) < page {
-			return out, nil
-		}
-		q.Before = events[len(events)-1].Rev
-	}
-}
-
-// retractedChecks are the checks that are hidden. An entry about a record has
-// the record's kind.
+// retractedChecks are the checks that are hidden.
 func retractedChecks(ctx context.Context, r *reading) (map[string]bool, error) {
 	last := map[string]int64{}
 	hidden := map[string]bool{}
 	for _, typ := range []string{ledger.TypeRetract, ledger.TypeRestore} {
-		events, err := checkEvents(ctx, r, typ)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range events {
-			if record := e.Kind != "" && e.Kind != typ; !record && e.Rev > last[e.IDs[0]] {
+		for e, err := range eachAboutChecks(ctx, r, typ) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Rev > last[e.IDs[0]] {
 				last[e.IDs[0]], hidden[e.IDs[0]] = e.Rev, typ == ledger.TypeRetract
 			}
 		}
@@ -282,11 +259,5 @@ func (p *Project) entryOf(ctx context.Context, r *reading, rev int64) (ledger.En
 	} else if e, err = p.log.Entry(ctx, rev); err != nil {
 		return e, fmt.Errorf("read check: %w", err)
 	}
-	if r.seals().Check(&e) == ledger.BadSeal {
-		return e, &ledger.EntryError{Rev: rev, Why: "it names this machine's key and has not its seal"}
-	}
-	if p.hidden[e.Hash] {
-		e = e.Erase()
-	}
-	return e, nil
+	return p.vetted(e, r.seals())
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"holdfast/internal/ledger"
@@ -29,26 +30,42 @@ func (p *Project) checkStateOf(ctx context.Context, r *reading, id string) (s ch
 	return s, s.Receipt > 0, nil
 }
 
-// newestAbout is the newest entry of a type that concerns a check and that no
-// recovery took back, 0 for none. An entry about a record has the record's kind,
-// and a record may have the check's name.
+// newestAbout is the newest entry of a type about one check, 0 for none.
 func newestAbout(ctx context.Context, r *reading, typ, id string) (int64, error) {
-	const page = 200
-	q := ledger.EventQuery{Since: -1, Kind: typ, Limit: page}
-	for {
-		events, err := r.view.Events(ctx, q)
+	for e, err := range eachAboutChecks(ctx, r, typ) {
 		if err != nil {
 			return 0, err
 		}
-		for _, e := range events {
-			if record := e.Kind != "" && e.Kind != typ; e.Live && !record && slices.Contains(e.IDs, id) {
-				return e.Rev, nil
+		if slices.Contains(e.IDs, id) {
+			return e.Rev, nil
+		}
+	}
+	return 0, nil
+}
+
+// eachAboutChecks gives the entries of a type that concern checks and that no
+// recovery took back, newest first; after an error, nothing more. An entry about
+// a record has the record's kind, and a record may have a check's name.
+func eachAboutChecks(ctx context.Context, r *reading, typ string) iter.Seq2[ledger.Event, error] {
+	return func(yield func(ledger.Event, error) bool) {
+		const page = 500
+		q := ledger.EventQuery{Since: -1, Kind: typ, Limit: page}
+		for {
+			events, err := r.view.Events(ctx, q)
+			if err != nil {
+				yield(ledger.Event{}, err)
+				return
 			}
+			for _, e := range events {
+				if record := e.Kind != "" && e.Kind != typ; e.Live && e.Type == typ && !record && len(e.IDs) > 0 && !yield(e, nil) {
+					return
+				}
+			}
+			if len(events) < page {
+				return
+			}
+			q.Before = events[len(events)-1].Rev
 		}
-		if len(events) < page {
-			return 0, nil
-		}
-		q.Before = events[len(events)-1].Rev
 	}
 }
 

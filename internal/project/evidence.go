@@ -23,10 +23,8 @@ func (p *Project) checkEvidence(ctx context.Context, r *reading, rec *ledger.Rec
 	if len(items) == 0 {
 		return refuse("not recorded")
 	}
+	p.judgeAll(ctx, items)
 	c := &items[0]
-	i := p.newInspection()
-	p.judge(ctx, c, i)
-	p.keepCache(ctx, i)
 	switch {
 	case c.Retracted:
 		return refuse("retracted")

@@ -89,7 +89,7 @@ func (p *Project) writeHandoff(ctx context.Context) error {
 		return p.handoffOfMain(ctx)
 	}
 	for try := 0; ; try++ {
-		b, err := p.resume(ctx, ResumeRequest{preview: true}, false)
+		b, err := p.Resume(ctx, ResumeRequest{preview: true})
 		if err != nil {
 			return fmt.Errorf("refresh handoff: %w", err)
 		}
@@ -113,7 +113,7 @@ func (p *Project) handoffOfMain(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("refresh handoff: %w", err)
 	}
-	b, err := main.resume(ctx, ResumeRequest{preview: true}, false)
+	b, err := main.Resume(ctx, ResumeRequest{preview: true})
 	if err == nil {
 		err = main.putHandoff(&b)
 	}

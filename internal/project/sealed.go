@@ -49,6 +49,19 @@ func (s sealChecked) Entries(ctx context.Context, after ledger.Pos) iter.Seq2[le
 	}
 }
 
+// vetted is an entry as it may be used: one that names a key of this machine and
+// has not its seal is refused, and what is being redacted comes without its
+// body. p.mu is held.
+func (p *Project) vetted(e ledger.Entry, seals ledger.Seals) (ledger.Entry, error) {
+	if seals.Check(&e) == ledger.BadSeal {
+		return e, &ledger.EntryError{Rev: e.Rev, Why: "it names this machine's key and has not its seal"}
+	}
+	if p.hidden[e.Hash] {
+		e = e.Erase()
+	}
+	return e, nil
+}
+
 // remembered is the log up to the end of a tail that is in memory: the entries of
 // the tail need not be read again.
 type remembered struct {

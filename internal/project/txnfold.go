@@ -65,11 +65,8 @@ func (p *Project) txnEntry(ctx context.Context, rev int64, seals ledger.Seals) (
 	if err != nil {
 		return ledger.Delta{}, fmt.Errorf("read transactions: %w", err)
 	}
-	if seals.Check(&e) == ledger.BadSeal {
-		return ledger.Delta{}, &ledger.EntryError{Rev: rev, Why: "it names this machine's key and has not its seal"}
-	}
-	if p.hidden[e.Hash] {
-		e = e.Erase()
+	if e, err = p.vetted(e, seals); err != nil {
+		return ledger.Delta{}, err
 	}
 	return ledger.ReadDelta(&e)
 }

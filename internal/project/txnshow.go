@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -165,10 +164,7 @@ func (p *Project) fillTxns(ctx context.Context, r *reading, b *Briefing) (int, e
 	}
 	spent := 0
 	for i := range list {
-		cost := 1
-		if j, err := json.Marshal(&list[i]); err == nil {
-			cost += len(j)
-		}
+		cost := jsonCost(&list[i])
 		if b.Budget.Tokens > 0 && spent+cost > b.Budget.Tokens*4 && list[i].State != txn.StateBlocked {
 			b.Omitted["transactions"]++
 			continue
