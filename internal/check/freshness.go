@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func RuntimeChanges(then, now *ledger.Runtime) []string {
 		out = append(out, "platform: "+now.OS+"/"+now.Arch+", was "+then.OS+"/"+then.Arch)
 	}
 	if then.Program != now.Program || then.SHA256 != now.SHA256 || then.Size != now.Size {
-		out = append(out, "program: "+or(now.Program, "gone")+", was "+or(then.Program, "none"))
+		out = append(out, "program: "+cmp.Or(now.Program, "gone")+", was "+cmp.Or(then.Program, "none"))
 	}
 	for _, p := range then.Through {
 		if !slices.Contains(now.Through, p) {
@@ -66,13 +67,6 @@ func RuntimeChanges(then, now *ledger.Runtime) []string {
 		}
 	}
 	return out
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // Quote writes a command as a POSIX shell reads it.

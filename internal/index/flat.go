@@ -10,23 +10,17 @@ import (
 // textsOf gives the searched texts of a stored record. A search reads a thousand
 // of them, so the usual one, an object of plain strings, isn't decoded.
 func textsOf(rec string) (main, more string, err error) {
-	var f flat
-	if f.read(rec) {
-		return parts(f.text, f.answer), parts(f.why, f.revisit, f.source), nil
-	}
 	var r ledger.Record
-	if json.Unmarshal([]byte(rec), &r) != nil {
+	if !readFlat(&r, rec) && json.Unmarshal([]byte(rec), &r) != nil {
 		return "", "", errContent
 	}
 	return mainText(&r), moreText(&r), nil
 }
 
-// flat is what is searched of a record without lists.
-type flat struct{ text, answer, why, revisit, source string }
-
-// read reports whether rec, which json.Marshal wrote, is an object whose values
-// are all strings without an escape.
-func (f *flat) read(rec string) bool {
+// readFlat reads the searched texts of rec, which json.Marshal wrote, into r. It
+// reports whether rec is an object whose values are all strings without an
+// escape.
+func readFlat(r *ledger.Record, rec string) bool {
 	rest, ok := strings.CutPrefix(rec, "{")
 	for ok {
 		var name, value string
@@ -39,7 +33,7 @@ func (f *flat) read(rec string) bool {
 		if value, rest, ok = quoted(rest); !ok {
 			return false
 		}
-		f.set(name, value)
+		setText(r, name, value)
 		if rest == "}" {
 			return true
 		}
@@ -48,18 +42,18 @@ func (f *flat) read(rec string) bool {
 	return false
 }
 
-func (f *flat) set(name, value string) {
+func setText(r *ledger.Record, name, value string) {
 	switch name {
 	case "text":
-		f.text = value
+		r.Text = value
 	case "answer":
-		f.answer = value
+		r.Answer = value
 	case "why":
-		f.why = value
+		r.Why = value
 	case "revisit_when":
-		f.revisit = value
+		r.RevisitWhen = value
 	case "source":
-		f.source = value
+		r.Source = value
 	}
 }
 

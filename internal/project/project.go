@@ -178,11 +178,7 @@ func (p *Project) followBehind(ctx context.Context) {
 	go func() {
 		// The index is made anew or caught up with whenever it is asked: failing
 		// here costs the next reader a little time.
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.idx != nil && p.idx.Follow(ctx, remembered{p.tail, p.checkedLog()}) == nil {
-			p.trim(p.idx.Base())
-		}
+		_ = p.follow(ctx)
 	}()
 }
 
@@ -317,14 +313,15 @@ func (p *Project) regressed(ctx context.Context, head ledger.Pos, r *index.Regre
 		Why: fmt.Sprintf("the index saw revision %d, which the ledger has not or has otherwise", r.Base.Rev)}
 }
 
-// follow brings the index up to the head.
+// follow brings the index up to the end of the tail, or to the head where there
+// is none.
 func (p *Project) follow(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.idx == nil {
 		return nil
 	}
-	if err := p.idx.Follow(ctx, p.checkedLog()); err != nil {
+	if err := p.idx.Follow(ctx, remembered{p.tail, p.checkedLog()}); err != nil {
 		return fmt.Errorf("update index: %w", err)
 	}
 	p.trim(p.idx.Base())
