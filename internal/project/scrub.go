@@ -119,7 +119,7 @@ func (s *scrubber) quarantine() error {
 	if len(s.marks) == 0 {
 		return nil
 	}
-	q, err := s.p.w.Layer.OpenDir(filepath.Join(s.p.Path(), filelog.QuarantineName))
+	q, err := s.p.w.Layer.OpenDir(s.p.quarantine())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

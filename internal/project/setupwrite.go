@@ -16,7 +16,6 @@ import (
 
 	"holdfast/internal/client"
 	"holdfast/internal/durable"
-	"holdfast/internal/filelog"
 )
 
 // originalsKept is how long originals of edited files stay in quarantine.
@@ -154,12 +153,7 @@ func (p *Project) runName() (string, error) {
 // keepOriginals puts what will be edited or deleted aside, readable to this user
 // alone: settings may hold keys.
 func (p *Project) keepOriginals(s *SetupPlan, files []opFile) error {
-	top, err := p.w.Layer.OpenDir(p.Path())
-	if err != nil {
-		return fmt.Errorf("keep originals: %w", err)
-	}
-	defer top.Close()
-	q, err := top.MakeSub(filelog.QuarantineName, 0o700)
+	q, err := p.makeQuarantine()
 	if err != nil {
 		return fmt.Errorf("keep originals: %w", err)
 	}

@@ -239,17 +239,25 @@ func (p *Project) txnRepeated(ctx context.Context, r *txn.BeginRequest) (a txn.B
 	return shown.begun(), true, err
 }
 
+// txnStep is transact for a call about one transaction, which f is asked with a
+// fresh look at its surfaces.
+func (p *Project) txnStep(ctx context.Context, s txnSave, id string, f func(*txnCall, txn.Looks) (*ledger.Draft, error)) error {
+	return p.transact(ctx, s, func(c *txnCall) (*ledger.Draft, error) {
+		seen, err := c.lookAt(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return f(c, seen)
+	})
+}
+
 // TxnObserve looks at a transaction: it may close an attempt, complete or block.
 func (p *Project) TxnObserve(ctx context.Context, request []byte) (a txn.ObserveAnswer, err error) {
 	r, err := txn.ParseObserve(request)
 	if err != nil {
 		return a, err
 	}
-	err = p.transact(ctx, txnSave{texts: r.Texts, prefix: "n"}, func(c *txnCall) (*ledger.Draft, error) {
-		seen, err := c.lookAt(ctx, r.Transaction)
-		if err != nil {
-			return nil, err
-		}
+	err = p.txnStep(ctx, txnSave{texts: r.Texts, prefix: "n"}, r.Transaction, func(c *txnCall, seen txn.Looks) (*ledger.Draft, error) {
 		res, err := txn.Engine{}.Observe(c.book, c.call, r, seen)
 		a = res.Answer
 		return res.Draft, err
@@ -264,11 +272,7 @@ func (p *Project) TxnAttempt(ctx context.Context, request []byte) (a txn.Attempt
 	if err != nil {
 		return a, err
 	}
-	err = p.transact(ctx, txnSave{texts: r.Texts, prefix: "a"}, func(c *txnCall) (*ledger.Draft, error) {
-		seen, err := c.lookAt(ctx, r.Transaction)
-		if err != nil {
-			return nil, err
-		}
+	err = p.txnStep(ctx, txnSave{texts: r.Texts, prefix: "a"}, r.Transaction, func(c *txnCall, seen txn.Looks) (*ledger.Draft, error) {
 		res, err := txn.Engine{}.Attempt(c.book, c.call, r, seen)
 		a = res.Answer
 		return res.Draft, err
@@ -282,11 +286,7 @@ func (p *Project) TxnReport(ctx context.Context, request []byte) (a txn.ObserveA
 	if err != nil {
 		return a, err
 	}
-	err = p.transact(ctx, txnSave{texts: r.Texts, prefix: "n"}, func(c *txnCall) (*ledger.Draft, error) {
-		seen, err := c.lookAt(ctx, r.Transaction)
-		if err != nil {
-			return nil, err
-		}
+	err = p.txnStep(ctx, txnSave{texts: r.Texts, prefix: "n"}, r.Transaction, func(c *txnCall, seen txn.Looks) (*ledger.Draft, error) {
 		res, err := txn.Engine{}.Report(c.book, c.call, r, seen)
 		a = res.Answer
 		return res.Draft, err

@@ -79,6 +79,20 @@ func (c *txnCall) keep(ctx context.Context, wants []txn.Want) (*txn.Kept, error)
 
 // quarantineOf makes the folder for the originals of a transaction.
 func (p *Project) quarantineOf(id string) (*durable.Dir, error) {
+	q, err := p.makeQuarantine()
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	dir, err := q.MakeSub(id, 0o700)
+	if err != nil {
+		return nil, fmt.Errorf("make quarantine: %w", err)
+	}
+	return dir, nil
+}
+
+// makeQuarantine opens the folder of quarantine, and makes it where it is missing.
+func (p *Project) makeQuarantine() (*durable.Dir, error) {
 	top, err := p.w.Layer.OpenDir(p.Path())
 	if err != nil {
 		return nil, fmt.Errorf("open ledger folder: %w", err)
@@ -88,12 +102,7 @@ func (p *Project) quarantineOf(id string) (*durable.Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make quarantine: %w", err)
 	}
-	defer q.Close()
-	dir, err := q.MakeSub(id, 0o700)
-	if err != nil {
-		return nil, fmt.Errorf("make quarantine: %w", err)
-	}
-	return dir, nil
+	return q, nil
 }
 
 func (k *keeper) one(o *surface.Original, blob git.Blob) (txn.Preserved, error) {
@@ -134,20 +143,30 @@ func (k *keeper) copy(o *surface.Original) error {
 		return err
 	}
 	defer from.Close()
-	_, err = k.dir.PublishFrom(o.SHA256, 0o600, func(w io.Writer) error {
-		h := sha256.New()
-		if _, err := io.Copy(io.MultiWriter(w, h), io.LimitReader(from, maxKeptFile+1)); err != nil {
-			return err
-		}
-		if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
-			return errOriginalChanged
-		}
-		return nil
-	}, nil)
+	return keepContent(k.dir, o.SHA256, io.LimitReader(from, maxKeptFile+1))
+}
+
+// keepContent publishes content under its SHA-256. What is there already is the
+// same.
+func keepContent(dir *durable.Dir, sum string, from io.Reader) error {
+	_, err := dir.PublishFrom(sum, 0o600, func(w io.Writer) error { return copyWhole(w, from, sum) }, nil)
 	if errors.Is(err, durable.ErrExists) {
-		return nil // the same content was kept for another file
+		return nil
 	}
 	return err
+}
+
+// copyWhole copies content whose SHA-256 is sum; of any other the error is
+// errOriginalChanged.
+func copyWhole(w io.Writer, from io.Reader, sum string) error {
+	h := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(w, h), from); err != nil {
+		return err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != sum {
+		return errOriginalChanged
+	}
+	return nil
 }
 
 // isBlob reports whether an original is the content of a blob.

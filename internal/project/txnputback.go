@@ -153,12 +153,11 @@ func (c *txnCall) original(ctx context.Context, quarantine *durable.Dir, o *txn.
 		return err
 	}
 	defer from.Close()
-	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(w, h), from); err != nil {
+	switch err := copyWhole(w, from, o.SHA256); {
+	case errors.Is(err, errOriginalChanged):
+		return fmt.Errorf("the kept original was changed: %w", err)
+	case err != nil:
 		return fmt.Errorf("read original: %w", err)
-	}
-	if hex.EncodeToString(h.Sum(nil)) != o.SHA256 {
-		return fmt.Errorf("the kept original was changed: %w", errOriginalChanged)
 	}
 	return nil
 }

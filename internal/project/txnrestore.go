@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -208,23 +206,10 @@ func (c *txnCall) keepNow(dir *durable.Dir, f *RestoreFile) error {
 		return err
 	}
 	defer parent.Close()
-	_, err = dir.PublishFrom(sum, 0o600, func(w io.Writer) error {
-		from, err := parent.OpenLinked(base)
-		if err != nil {
-			return err
-		}
-		defer from.Close()
-		h := sha256.New()
-		if _, err := io.Copy(io.MultiWriter(w, h), from); err != nil {
-			return err
-		}
-		if hex.EncodeToString(h.Sum(nil)) != sum {
-			return errOriginalChanged
-		}
-		return nil
-	}, nil)
-	if errors.Is(err, durable.ErrExists) {
-		return nil
+	from, err := parent.OpenLinked(base)
+	if err != nil {
+		return err
 	}
-	return err
+	defer from.Close()
+	return keepContent(dir, sum, from)
 }
