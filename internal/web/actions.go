@@ -96,11 +96,8 @@ type carryPage struct {
 func (s *Server) carry(w http.ResponseWriter, r *http.Request) {
 	p := carryPage{frame: s.frame(r, "now", "Bring a branch's records here"), Branch: r.URL.Query().Get("branch")}
 	var err error
-	if p.Carried, err = s.p.CarryAs(r.Context(), project.CarryRequest{Branch: p.Branch, DryRun: true}); read(&p.frame, err) == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	p.Carried, err = s.p.CarryAs(r.Context(), project.CarryRequest{Branch: p.Branch, DryRun: true})
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "now", err)
 		return
 	}

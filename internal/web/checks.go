@@ -49,11 +49,7 @@ const (
 func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
 	p := checksPage{frame: s.frame(r, "checks", "Checks")}
 	hs, more, err := s.p.CheckHistories(r.Context(), mostReceipts)
-	if err = read(&p.frame, err); err == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "checks", err)
 		return
 	}

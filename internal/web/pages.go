@@ -127,11 +127,7 @@ type recordPage struct {
 func (s *Server) record(w http.ResponseWriter, r *http.Request) {
 	f := s.frame(r, "record", "")
 	shown, err := s.p.Show(r.Context(), r.PathValue("id"), true)
-	if err = read(&f, err); err != nil {
-		s.fail(w, r, "now", err)
-		return
-	}
-	if f.Pulse, err = s.p.Pulse(r.Context()); read(&f, err) != nil {
+	if err = s.pulsed(r, &f, err); err != nil {
 		s.fail(w, r, "now", err)
 		return
 	}
@@ -203,11 +199,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request) {
 	var err error
 	p.Entries, p.Older, err = s.p.Timeline(r.Context(), project.TimelineRequest{Actor: p.Actor,
 		LogRequest: project.LogRequest{Kind: p.Kind, Branch: p.Branch, Before: p.Before, Limit: perTimeline}})
-	if err = read(&p.frame, err); err == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "timeline", err)
 		return
 	}
@@ -286,13 +278,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 				p.Problem, err = e.Message, nil
 			}
 		}
-		err = read(&p.frame, err)
 	}
-	if err == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "search", err)
 		return
 	}

@@ -136,6 +136,16 @@ func read(f *frame, err error) error {
 	return err
 }
 
+// pulsed completes a page whose content came with err by the ledger's pulse, and
+// gives what ends the page.
+func (s *Server) pulsed(r *http.Request, f *frame, err error) error {
+	if err = read(f, err); err != nil {
+		return err
+	}
+	f.Pulse, err = s.p.Pulse(r.Context())
+	return read(f, err)
+}
+
 func tooLarge(err error) bool {
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	return ok

@@ -30,11 +30,8 @@ type transactionsPage struct {
 func (s *Server) transactions(w http.ResponseWriter, r *http.Request) {
 	p := transactionsPage{frame: s.frame(r, "transactions", "Transactions"), All: r.URL.Query().Get("all") != ""}
 	var err error
-	if p.List, err = s.p.TxnList(r.Context(), p.All); read(&p.frame, err) == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	p.List, err = s.p.TxnList(r.Context(), p.All)
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "transactions", err)
 		return
 	}
@@ -53,11 +50,7 @@ func (s *Server) transaction(w http.ResponseWriter, r *http.Request) {
 func (s *Server) showTransaction(w http.ResponseWriter, r *http.Request, id string, p transactionsPage) {
 	p.frame = s.frame(r, "transactions", "Transaction "+id)
 	shown, err := s.p.TxnShow(r.Context(), id)
-	if read(&p.frame, err) == nil {
-		p.Pulse, err = s.p.Pulse(r.Context())
-		err = read(&p.frame, err)
-	}
-	if err != nil {
+	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "transactions", err)
 		return
 	}
