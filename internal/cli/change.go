@@ -116,7 +116,7 @@ func newConfirm(a *app) *cobra.Command {
 	}
 	cmd.RunE = a.run(func(ctx ctxT, args []string) error {
 		return a.with(ctx, func(p *project.Project) error {
-			s, err := p.Confirm(ctx, args, a.recovery)
+			s, err := p.Confirm(ctx, project.ConfirmRequest{IDs: args, ExpectedRecovery: a.recovery})
 			if err != nil {
 				return err
 			}

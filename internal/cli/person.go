@@ -143,7 +143,7 @@ a squash or a rebase git can't see it.` + exitStatus(saveExits...),
 	}
 	cmd.RunE = a.run(func(ctx ctxT, args []string) error {
 		return a.with(ctx, func(p *project.Project) error {
-			c, err := p.Carry(ctx, args[0], dry, a.recovery)
+			c, err := p.Carry(ctx, project.CarryRequest{Branch: args[0], DryRun: dry, ExpectedRecovery: a.recovery})
 			if err != nil {
 				return err
 			}

@@ -17,12 +17,6 @@ type Carried struct {
 	Saved    *Saved   `json:"saved,omitempty"`
 }
 
-// Carry brings the records of a branch here, for merges that git can't see:
-// squash and rebase. With it come the branches that were in force there.
-func (p *Project) Carry(ctx context.Context, branch string, dryRun bool, recovery *string) (Carried, error) {
-	return p.CarryAs(ctx, CarryRequest{Branch: branch, DryRun: dryRun, ExpectedRecovery: recovery})
-}
-
 // CarryRequest asks to carry a branch.
 type CarryRequest struct {
 	Branch           string
@@ -31,8 +25,9 @@ type CarryRequest struct {
 	Key              string
 }
 
-// CarryAs is Carry, at most once for one key.
-func (p *Project) CarryAs(ctx context.Context, q CarryRequest) (Carried, error) {
+// Carry brings the records of a branch here, for merges that git can't see:
+// squash and rebase. With it come the branches that were in force there.
+func (p *Project) Carry(ctx context.Context, q CarryRequest) (Carried, error) {
 	branch, dryRun := q.Branch, q.DryRun
 	c := Carried{DryRun: dryRun, Branches: []string{}, IDs: []string{}}
 	if p.loc.repo == nil {

@@ -102,9 +102,3 @@ func (p *Project) change(ctx context.Context, q ChangeRequest, kind string,
 	s.ID = q.ID
 	return s, nil
 }
-
-// Confirm lets a person vouch for what an agent recorded.
-// recovery is the generation that the person resumed in; nil: none was given.
-func (p *Project) Confirm(ctx context.Context, ids []string, recovery *string) (Saved, error) {
-	return p.ConfirmAt(ctx, ConfirmRequest{IDs: ids, ExpectedRecovery: recovery})
-}

@@ -17,9 +17,9 @@ type ConfirmRequest struct {
 	Key              string
 }
 
-// ConfirmAt lets a person vouch for the version that was read. It refuses when
+// Confirm lets a person vouch for the version that was read. It refuses when
 // another one stands there by now.
-func (p *Project) ConfirmAt(ctx context.Context, q ConfirmRequest) (Saved, error) {
+func (p *Project) Confirm(ctx context.Context, q ConfirmRequest) (Saved, error) {
 	ids := q.IDs
 	if len(ids) == 0 {
 		return Saved{}, &UsageError{Why: "no record was given"}

@@ -51,14 +51,14 @@ func TestCarryAfterASquash(t *testing.T) {
 	if got := ids(brief(t, p)); got != "g-1" {
 		t.Errorf("git can't see a squash: %s", got)
 	}
-	dry, err := p.Carry(context.Background(), "feature", true, nil)
+	dry, err := p.Carry(context.Background(), CarryRequest{Branch: "feature", DryRun: true})
 	if err != nil || len(dry.IDs) != 1 || dry.IDs[0] != "d-1" {
 		t.Fatalf("dry run: %+v, %v", dry, err)
 	}
 	if got := ids(brief(t, p)); got != "g-1" {
 		t.Errorf("a dry run carried: %s", got)
 	}
-	if _, err := p.Carry(context.Background(), "feature", false, nil); err != nil {
+	if _, err := p.Carry(context.Background(), CarryRequest{Branch: "feature"}); err != nil {
 		t.Fatal(err)
 	}
 	got := brief(t, p)

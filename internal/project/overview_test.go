@@ -150,14 +150,14 @@ func TestConfirmOfAnotherVersionIsAConflict(t *testing.T) {
 	save(t, b.open(codex), request(ledger.KindNote, "t-1", "first"))
 	save(t, b.open(codex), RecordRequest{ID: "t-1", Text: str("second"), ExpectedRevision: num(1)})
 	me := b.open(person)
-	_, err := me.ConfirmAt(ctx, ConfirmRequest{IDs: []string{"t-1"}, ExpectedRevision: num(1)})
+	_, err := me.Confirm(ctx, ConfirmRequest{IDs: []string{"t-1"}, ExpectedRevision: num(1)})
 	refused(t, err, "conflict")
 	q := ConfirmRequest{IDs: []string{"t-1"}, ExpectedRevision: num(2), Key: "k"}
-	first, err := me.ConfirmAt(ctx, q)
+	first, err := me.Confirm(ctx, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := me.ConfirmAt(ctx, q)
+	again, err := me.Confirm(ctx, q)
 	if err != nil || !again.Replayed || again.Revision != first.Revision {
 		t.Errorf("again: %+v, %v", again, err)
 	}

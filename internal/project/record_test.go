@@ -128,9 +128,9 @@ func TestDoneDropAndConfirm(t *testing.T) {
 		t.Errorf("got %+v", got.Records)
 	}
 	save(t, agent, request("decision", "d-1", "Skip the tests"))
-	_, err = agent.Confirm(context.Background(), []string{"d-1"}, nil)
+	_, err = agent.Confirm(context.Background(), ConfirmRequest{IDs: []string{"d-1"}})
 	refused(t, err, "person")
-	if _, err := human.Confirm(context.Background(), []string{"d-1"}, nil); err != nil {
+	if _, err := human.Confirm(context.Background(), ConfirmRequest{IDs: []string{"d-1"}}); err != nil {
 		t.Fatal(err)
 	}
 	shown, err := agent.Show(context.Background(), "d-1", false)

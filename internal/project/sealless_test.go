@@ -30,7 +30,7 @@ func TestWithoutTheSealKey(t *testing.T) {
 	ctx := context.Background()
 	p := b.open(person)
 	for name, do := range map[string]func() error{
-		"confirm": func() error { return second(p.Confirm(ctx, []string{"a"}, nil)) },
+		"confirm": func() error { return second(p.Confirm(ctx, ConfirmRequest{IDs: []string{"a"}})) },
 		"allow":   func() error { return second(p.Allow(ctx, "a value")) },
 		"redact": func() error {
 			d, err := p.Redact(ctx, RedactRequest{IDs: []string{"a"}})

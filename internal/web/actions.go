@@ -58,7 +58,7 @@ func (s *Server) do(ctx context.Context, verb string, q project.ChangeRequest) (
 	case "restore":
 		_, err = s.p.Restore(ctx, q)
 	case "confirm":
-		_, err = s.p.ConfirmAt(ctx, project.ConfirmRequest{IDs: []string{q.ID}, ExpectedRevision: q.ExpectedRevision, ExpectedRecovery: q.ExpectedRecovery, Key: q.Key})
+		_, err = s.p.Confirm(ctx, project.ConfirmRequest{IDs: []string{q.ID}, ExpectedRevision: q.ExpectedRevision, ExpectedRecovery: q.ExpectedRecovery, Key: q.Key})
 	}
 	return err
 }
@@ -96,7 +96,7 @@ type carryPage struct {
 func (s *Server) carry(w http.ResponseWriter, r *http.Request) {
 	p := carryPage{frame: s.frame(r, "now", "Bring a branch's records here"), Branch: r.URL.Query().Get("branch")}
 	var err error
-	p.Carried, err = s.p.CarryAs(r.Context(), project.CarryRequest{Branch: p.Branch, DryRun: true})
+	p.Carried, err = s.p.Carry(r.Context(), project.CarryRequest{Branch: p.Branch, DryRun: true})
 	if err = s.pulsed(r, &p.frame, err); err != nil {
 		s.fail(w, r, "now", err)
 		return
@@ -107,7 +107,7 @@ func (s *Server) carry(w http.ResponseWriter, r *http.Request) {
 func (s *Server) doCarry(w http.ResponseWriter, r *http.Request) {
 	v := r.PostForm
 	recovery := v.Get("recovery")
-	_, err := s.p.CarryAs(r.Context(), project.CarryRequest{Branch: v.Get("branch"), ExpectedRecovery: &recovery, Key: actionKey(v.Get("key"), "carry:"+v.Get("branch"))})
+	_, err := s.p.Carry(r.Context(), project.CarryRequest{Branch: v.Get("branch"), ExpectedRecovery: &recovery, Key: actionKey(v.Get("key"), "carry:"+v.Get("branch"))})
 	if err != nil {
 		s.fail(w, r, "now", err)
 		return

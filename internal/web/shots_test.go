@@ -91,7 +91,7 @@ func demo(t *testing.T) *house {
 		request("question", "moon-data", "May we ship the moon phases under the data's licence, or only link to them?"),
 		request("note", "brest-clock", "The gauge at Brest restarts at 03:00 and reports zero for two minutes: not a tide"))
 	save(me, request("note", "who-reads", "Most readers are sailors on a phone, outdoors, in sunlight"))
-	if _, err := me.Confirm(context.Background(), []string{"utc-only"}, nil); err != nil {
+	if _, err := me.Confirm(context.Background(), project.ConfirmRequest{IDs: []string{"utc-only"}}); err != nil {
 		t.Fatal(err)
 	}
 	q := request("next", "first-import", "Import ten years of gauge readings")
