@@ -29,6 +29,22 @@ type Body struct {
 	Txn      json.RawMessage `json:"txn,omitempty"`      // txn.*
 }
 
+// IDs are the records and the check whose texts or state the body gives, in its
+// order. It is never nil.
+func (b *Body) IDs() []string {
+	ids := []string{}
+	for i := range b.Records {
+		ids = append(ids, b.Records[i].ID)
+	}
+	if b.Change != nil {
+		ids = append(ids, b.Change.ID)
+	}
+	if b.Receipt != nil {
+		ids = append(ids, b.Receipt.ID)
+	}
+	return ids
+}
+
 // Actor says who made an entry, as far as the tool could tell.
 type Actor struct {
 	Kind    string `json:"kind"`              // agent, person or tool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/secret"
@@ -204,7 +203,9 @@ func (p *Project) describeRevs(ctx context.Context, d *Redaction, named bool) er
 		if err != nil {
 			return err
 		}
-		row := RedactedRev{Revision: rev, Type: e.Type, At: e.At, Actor: b.Actor, IDs: bodyIDs(&b)}
+		ids := b.IDs()
+		slices.Sort(ids)
+		row := RedactedRev{Revision: rev, Type: e.Type, At: e.At, Actor: b.Actor, IDs: slices.Compact(ids)}
 		for _, id := range row.IDs {
 			d.refs = append(d.refs, ledger.Ref{ID: id, Rev: rev})
 		}
@@ -215,21 +216,6 @@ func (p *Project) describeRevs(ctx context.Context, d *Redaction, named bool) er
 		return errNoText
 	}
 	return nil
-}
-
-func bodyIDs(b *ledger.Body) []string {
-	ids := []string{}
-	for _, r := range b.Records {
-		ids = append(ids, r.ID)
-	}
-	if b.Change != nil {
-		ids = append(ids, b.Change.ID)
-	}
-	if b.Receipt != nil {
-		ids = append(ids, b.Receipt.ID)
-	}
-	sort.Strings(ids)
-	return slices.Compact(ids)
 }
 
 // unchangedRevs looks again under the lock: a recovery may have put others in

@@ -348,19 +348,9 @@ func (p *Plan) note(x *filelog.Fetcher, i int32, list *[]Change, more *int) {
 }
 
 func idsOf(e *ledger.Entry) []string {
-	ids := []string{}
 	b, there, err := e.Body()
 	if err != nil || !there {
-		return ids
+		return []string{}
 	}
-	for _, r := range b.Records {
-		ids = append(ids, r.ID)
-	}
-	if b.Change != nil {
-		ids = append(ids, b.Change.ID)
-	}
-	if b.Receipt != nil {
-		ids = append(ids, b.Receipt.ID)
-	}
-	return ids
+	return b.IDs()
 }
