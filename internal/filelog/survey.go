@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/ledger"
@@ -287,5 +288,5 @@ func (l *Log) Folder() string { return folderIdentity(l.p.Dir) }
 
 // SortFiles orders sums by path.
 func SortFiles(files []FileSum) {
-	slices.SortFunc(files, func(a, b FileSum) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	slices.SortFunc(files, func(a, b FileSum) int { return strings.Compare(a.Path, b.Path) })
 }

@@ -110,9 +110,9 @@ func (p *Project) verifyAll(ctx context.Context) (Backup, error) {
 func (p *Project) exportLock(q BackupRequest) (archive.Lock, error) {
 	keys := q.Recipients
 	if q.RecipientsFile != "" {
-		f, err := os.Open(p.fromHere(q.RecipientsFile))
+		f, err := p.openGiven("file of recipients", q.RecipientsFile)
 		if err != nil {
-			return archive.Lock{}, &UsageError{Why: "the file of recipients can't be read: " + reason(err)}
+			return archive.Lock{}, err
 		}
 		defer f.Close()
 		more, err := archive.ReadRecipients(f)
@@ -137,6 +137,15 @@ func (p *Project) fromHere(path string) string {
 		return path
 	}
 	return filepath.Join(p.w.Dir, path)
+}
+
+// openGiven opens a file that the caller named. what says what it is for.
+func (p *Project) openGiven(what, path string) (*os.File, error) {
+	f, err := os.Open(p.fromHere(path))
+	if err != nil {
+		return nil, &UsageError{Why: "the " + what + " can't be read: " + reason(err)}
+	}
+	return f, nil
 }
 
 // writeExport exports up to the head that was verified.
@@ -190,9 +199,9 @@ func upTo(entries iter.Seq2[ledger.Entry, error], rev int64) iter.Seq2[ledger.En
 
 // PassphraseIn reads a passphrase from a file: its first line.
 func (p *Project) PassphraseIn(path string) (string, error) {
-	f, err := os.Open(p.fromHere(path))
+	f, err := p.openGiven("passphrase file", path)
 	if err != nil {
-		return "", &UsageError{Why: "the passphrase file can't be read: " + reason(err)}
+		return "", err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 64<<10))

@@ -64,7 +64,8 @@ func (p *Project) RunCheck(ctx context.Context, q CheckRequest) (RanCheck, error
 		return RanCheck{}, err
 	}
 	if q.IfStale && before.item != nil && slices.Equal(before.plan.Argv, before.item.Receipt.Argv) {
-		if p.judge(ctx, before.item, p.newInspection()); before.item.holds() {
+		now := []CheckItem{*before.item}
+		if p.judgeAll(ctx, now); now[0].holds() {
 			return RanCheck{Receipt: *before.item.Receipt, Revision: before.item.Revision, Durable: true, Protected: true, Held: true}, nil
 		}
 	}

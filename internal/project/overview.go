@@ -3,9 +3,8 @@ package project
 import (
 	"context"
 	"fmt"
-	"slices"
+	"path/filepath"
 	"sort"
-	"strings"
 
 	"holdfast/internal/ledger"
 	"holdfast/internal/txn"
@@ -86,10 +85,7 @@ func (p *Project) fillOverview(ctx context.Context, r *reading, o *Overview) err
 	if err := p.fillGuards(ctx, r, &b); err != nil {
 		return err
 	}
-	// The page has all that was left out, and lists the branches itself.
-	o.LastSave, o.Notices = b.LastSave, slices.DeleteFunc(b.Notices, func(n string) bool {
-		return n == leftOutNotice || strings.Contains(n, " records stand on other branches ")
-	})
+	o.LastSave, o.Notices = b.LastSave, b.Notices
 	elsewhere, err := r.view.Elsewhere(ctx, r.scope)
 	if err != nil {
 		return fmt.Errorf("count records on other branches: %w", err)
@@ -129,7 +125,7 @@ func (p *Project) Pulse(ctx context.Context) (u Pulse, err error) {
 }
 
 // Name is the name of the project's folder.
-func (p *Project) Name() string { return baseName(p.Top()) }
+func (p *Project) Name() string { return filepath.Base(p.Top()) }
 
 // PageRequest asks for records of one kind, page by page.
 type PageRequest struct {

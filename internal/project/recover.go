@@ -82,9 +82,9 @@ type Recovery struct {
 // ExportNeeds tells whether path is an encrypted export, and whether a passphrase
 // opens it.
 func (p *Project) ExportNeeds(path string) (export, passphrase bool, err error) {
-	f, err := os.Open(p.fromHere(path))
+	f, err := p.openGiven("source", path)
 	if err != nil {
-		return false, false, &UsageError{Why: "the source can't be read: " + reason(err)}
+		return false, false, err
 	}
 	defer f.Close()
 	if !isAge(f) {
@@ -161,9 +161,9 @@ func (p *Project) plan(ctx context.Context, q *RecoverRequest) (*recovery.Survey
 }
 
 func (p *Project) openExport(ctx context.Context, q *RecoverRequest) (*os.File, *archive.Archive, error) {
-	f, err := os.Open(p.fromHere(q.From))
+	f, err := p.openGiven("source", q.From)
 	if err != nil {
-		return nil, nil, &UsageError{Why: "the source can't be read: " + reason(err)}
+		return nil, nil, err
 	}
 	if !isAge(f) {
 		f.Close()
@@ -185,9 +185,9 @@ func (p *Project) exportKey(q *RecoverRequest) (archive.Key, error) {
 	if q.Identity == "" {
 		return archive.OpenPassphrase(q.Passphrase)
 	}
-	f, err := os.Open(p.fromHere(q.Identity))
+	f, err := p.openGiven("identity", q.Identity)
 	if err != nil {
-		return archive.Key{}, &UsageError{Why: "the identity can't be read: " + reason(err)}
+		return archive.Key{}, err
 	}
 	defer f.Close()
 	return archive.Identities(f)

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"path/filepath"
 	"strconv"
 )
 
@@ -52,5 +51,3 @@ func (p *Project) Timeline(ctx context.Context, q TimelineRequest) (entries []Lo
 func byActor(e *LogEntry, actor string) bool {
 	return e.Actor.Kind == actor || e.Actor.Client == actor && e.Actor.Kind != "person"
 }
-
-func baseName(path string) string { return filepath.Base(path) }
