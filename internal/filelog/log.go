@@ -155,21 +155,19 @@ func (l *Log) lockable(ctx context.Context) error {
 	if l.seen.known != 0 {
 		return nil
 	}
-	v, err := l.view()
-	if err == nil {
-		err = l.checkKnown(ctx, v)
-		v.close()
-	}
-	if _, foreign := errors.AsType[*ForeignError](err); foreign {
-		return err
-	}
-	if _, newer := errors.AsType[*NewerError](err); newer {
-		return err
-	}
-	if errors.Is(err, durable.ErrUnsafe) {
-		return err
-	}
-	return nil // Head says it better
+	return l.patiently(ctx, func() error {
+		v, err := l.view()
+		if err == nil {
+			err = l.checkKnown(ctx, v)
+			v.close()
+		}
+		_, foreign := errors.AsType[*ForeignError](err)
+		_, newer := errors.AsType[*NewerError](err)
+		if foreign || newer || errors.Is(err, durable.ErrUnsafe) {
+			return err
+		}
+		return nil // Head says it better
+	})
 }
 
 // Head implements ledger.Log. It checks the folder, that the ledger is this

@@ -129,6 +129,8 @@ func (l *Log) worth(err error) time.Duration {
 		return 0
 	case !ok && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrReplaced) || errors.Is(err, errAgain)):
 		return brief
+	case inTheMaking(err):
+		return briefNoted
 	case !ok || d.passing == stands:
 		return 0
 	case l.seen.id != "" && l.NotedDamage(l.seen.id) != nil:
@@ -139,6 +141,14 @@ func (l *Log) worth(err error) time.Duration {
 		return max(l.m.LockWait, brief)
 	}
 	return brief
+}
+
+// inTheMaking: a ledger looks lost or a stranger's for a moment to who read its
+// folder before, and its note, key or mirror after somebody made it.
+func inTheMaking(err error) bool {
+	_, lost := errors.AsType[*LostError](err)
+	_, foreign := errors.AsType[*ForeignError](err)
+	return lost || foreign
 }
 
 // judge is the last word after several looks. A newest revision that isn't whole
