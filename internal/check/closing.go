@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -75,12 +74,12 @@ func (c *Closing) close() {
 	}
 }
 
-var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07]*\x07")
+var escapes = lazily("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07]*\x07")
 
 func (c *Closing) see(b []byte) {
 	b = bytes.TrimRight(b, " \t\r")
 	if bytes.IndexByte(b, 0x1b) >= 0 {
-		b = escapes.ReplaceAll(b, nil)
+		b = escapes().ReplaceAll(b, nil)
 	}
 	lead := bytes.TrimLeft(b, " \t")
 	if len(lead) == 0 {
@@ -131,17 +130,17 @@ func (c *Closing) none(runner string) bool {
 }
 
 var (
-	countOf    = regexp.MustCompile(`(\d+) (passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|todo|rerun|pending|passing|failing|total|subtests passed)\b`)
-	pytestLine = regexp.MustCompile(`^(?:=+ )?((?:\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests passed)(?:, )?)+) in [\d.:]+ ?s(?: \([\d:, a-z]+\))?(?: =+)?$`)
-	pytestNone = regexp.MustCompile(`^(?:=+ )?no tests (?:ran|collected)(?: \(.*\))? in [\d.]+s(?: =+)?$`)
+	countOf    = lazily(`(\d+) (passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|todo|rerun|pending|passing|failing|total|subtests passed)\b`)
+	pytestLine = lazily(`^(?:=+ )?((?:\d+ (?:passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun|subtests passed)(?:, )?)+) in [\d.:]+ ?s(?: \([\d:, a-z]+\))?(?: =+)?$`)
+	pytestNone = lazily(`^(?:=+ )?no tests (?:ran|collected)(?: \(.*\))? in [\d.]+s(?: =+)?$`)
 )
 
 func (c *Closing) pytest(s string) bool {
-	if pytestNone.MatchString(s) {
+	if pytestNone().MatchString(s) {
 		c.counts = &ledger.Counts{Runner: "pytest"}
 		return c.none("pytest")
 	}
-	m := pytestLine.FindStringSubmatch(s)
+	m := pytestLine().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}
@@ -156,7 +155,7 @@ func (c *Closing) pytest(s string) bool {
 // amounts reads "5 failed, 2 passed".
 func amounts(s string) map[string]int {
 	out := map[string]int{}
-	for _, m := range countOf.FindAllStringSubmatch(s, -1) {
+	for _, m := range countOf().FindAllStringSubmatch(s, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err == nil {
 			out[strings.TrimSuffix(m[2], "s")] += n
@@ -166,34 +165,34 @@ func amounts(s string) map[string]int {
 }
 
 var (
-	jestLine   = regexp.MustCompile(`^Tests:\s+((?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)$`)
-	vitestLine = regexp.MustCompile(`^Tests  +((?:\d+ (?:passed|failed|skipped|todo|expected fail)(?: \| )?)+) \(\d+\)$`)
-	vitestErrs = regexp.MustCompile(`^Errors  +(\d+) errors?$`)
-	vitestNone = regexp.MustCompile(`^No test files found\b|^Tests  +no tests$|^No test suite found\b`)
-	jestNone   = regexp.MustCompile(`^No tests found\b`)
-	mochaLine  = regexp.MustCompile(`^(\d+) (passing|failing|pending)(?: \(.*\))?$`)
+	jestLine   = lazily(`^Tests:\s+((?:\d+ (?:passed|failed|skipped|todo|total)(?:, )?)+)$`)
+	vitestLine = lazily(`^Tests  +((?:\d+ (?:passed|failed|skipped|todo|expected fail)(?: \| )?)+) \(\d+\)$`)
+	vitestErrs = lazily(`^Errors  +(\d+) errors?$`)
+	vitestNone = lazily(`^No test files found\b|^Tests  +no tests$|^No test suite found\b`)
+	jestNone   = lazily(`^No tests found\b`)
+	mochaLine  = lazily(`^(\d+) (passing|failing|pending)(?: \(.*\))?$`)
 )
 
 func (c *Closing) jsRunners(s string) bool {
-	if m := jestLine.FindStringSubmatch(s); m != nil {
+	if m := jestLine().FindStringSubmatch(s); m != nil {
 		n := amounts(m[1])
 		return c.total("jest", n["passed"], n["failed"], n["skipped"]+n["todo"], true)
 	}
-	if m := vitestLine.FindStringSubmatch(s); m != nil {
+	if m := vitestLine().FindStringSubmatch(s); m != nil {
 		n := amounts(m[1])
 		return c.total("vitest", n["passed"], n["failed"], n["skipped"]+n["todo"], true)
 	}
-	if m := vitestErrs.FindStringSubmatch(s); m != nil {
+	if m := vitestErrs().FindStringSubmatch(s); m != nil {
 		c.flag(FlagErrors)
 		return true
 	}
-	if vitestNone.MatchString(s) {
+	if vitestNone().MatchString(s) {
 		return c.none("vitest")
 	}
-	if jestNone.MatchString(s) {
+	if jestNone().MatchString(s) {
 		return c.none("jest")
 	}
-	m := mochaLine.FindStringSubmatch(s)
+	m := mochaLine().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}
@@ -210,12 +209,12 @@ func (c *Closing) jsRunners(s string) bool {
 	return c.total("mocha", c.counts.Passed, c.counts.Failed, n, false)
 }
 
-var nodeLine = regexp.MustCompile(`^(?:#|ℹ) (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$`)
+var nodeLine = lazily(`^(?:#|ℹ) (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$`)
 
 // node reads the closing block of node --test, whose lines start with # (TAP)
 // or ℹ (spec).
 func (c *Closing) node(s string) bool {
-	m := nodeLine.FindStringSubmatch(s)
+	m := nodeLine().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}
@@ -239,20 +238,20 @@ func (c *Closing) node(s string) bool {
 }
 
 var (
-	cargoLine   = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; (\d+) filtered out`)
-	nextestLine = regexp.MustCompile(`^Summary \[ *[\d.]+s\] +(\d+)(?:/\d+)? tests? run: (\d+) passed(?: \([^)]*\))?((?:, \d+ [a-z ]+)*)`)
-	ignoredMake = regexp.MustCompile(`^(?:\S+: )?(?:\[[^\]]+\]|\*\*\* \[[^\]]+\]) Error \d+ \(ignored\)$`)
+	cargoLine   = lazily(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; \d+ measured; (\d+) filtered out`)
+	nextestLine = lazily(`^Summary \[ *[\d.]+s\] +(\d+)(?:/\d+)? tests? run: (\d+) passed(?: \([^)]*\))?((?:, \d+ [a-z ]+)*)`)
+	ignoredMake = lazily(`^(?:\S+: )?(?:\[[^\]]+\]|\*\*\* \[[^\]]+\]) Error \d+ \(ignored\)$`)
 )
 
 func (c *Closing) cargo(s string) bool {
-	if m := cargoLine.FindStringSubmatch(s); m != nil {
+	if m := cargoLine().FindStringSubmatch(s); m != nil {
 		return c.total("cargo test", num(m[1]), num(m[2]), num(m[3]), true)
 	}
-	if m := nextestLine.FindStringSubmatch(s); m != nil {
+	if m := nextestLine().FindStringSubmatch(s); m != nil {
 		n := amounts(m[3])
 		return c.total("cargo nextest", num(m[2]), n["failed"], n["skipped"], false)
 	}
-	if ignoredMake.MatchString(s) {
+	if ignoredMake().MatchString(s) {
 		c.flag(FlagIgnored)
 		return true
 	}
@@ -268,16 +267,16 @@ func num(s string) int {
 }
 
 var (
-	mavenLine  = regexp.MustCompile(`^(?:\[(?:INFO|ERROR|WARNING)\] +)?Tests run: (\d+), Failures: (\d+), Errors: (\d+)(?:, Skipped: (\d+))?(,? *Time elapsed: .*)?$`)
-	mavenNone  = regexp.MustCompile(`^\[INFO\] (?:No tests to run\.|Tests are skipped\.)`)
-	junitOK    = regexp.MustCompile(`^OK \((\d+) tests?\)$`)
-	junit5     = regexp.MustCompile(`^\[ *(\d+) tests (found|skipped|started|aborted|successful|failed) *\]$`)
-	gradleLine = regexp.MustCompile(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
-	gradleNone = regexp.MustCompile(`^> Task :(?:\S+:)?test (NO-SOURCE|UP-TO-DATE|FROM-CACHE|SKIPPED)$`)
+	mavenLine  = lazily(`^(?:\[(?:INFO|ERROR|WARNING)\] +)?Tests run: (\d+), Failures: (\d+), Errors: (\d+)(?:, Skipped: (\d+))?(,? *Time elapsed: .*)?$`)
+	mavenNone  = lazily(`^\[INFO\] (?:No tests to run\.|Tests are skipped\.)`)
+	junitOK    = lazily(`^OK \((\d+) tests?\)$`)
+	junit5     = lazily(`^\[ *(\d+) tests (found|skipped|started|aborted|successful|failed) *\]$`)
+	gradleLine = lazily(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
+	gradleNone = lazily(`^> Task :(?:\S+:)?test (NO-SOURCE|UP-TO-DATE|FROM-CACHE|SKIPPED)$`)
 )
 
 func (c *Closing) jvm(s string) bool {
-	if m := mavenLine.FindStringSubmatch(s); m != nil {
+	if m := mavenLine().FindStringSubmatch(s); m != nil {
 		// A line with a time is one class; the closing line of a module has none.
 		if m[5] != "" {
 			return true
@@ -285,19 +284,19 @@ func (c *Closing) jvm(s string) bool {
 		run, bad, skipped := num(m[1]), num(m[2])+num(m[3]), num(m[4])
 		return c.total("junit", max(0, run-bad-skipped), bad, skipped, strings.HasPrefix(s, "["))
 	}
-	if mavenNone.MatchString(s) {
+	if mavenNone().MatchString(s) {
 		return c.none("maven")
 	}
-	if m := junitOK.FindStringSubmatch(s); m != nil {
+	if m := junitOK().FindStringSubmatch(s); m != nil {
 		return c.total("junit", num(m[1]), 0, 0, false)
 	}
-	if m := junit5.FindStringSubmatch(s); m != nil {
+	if m := junit5().FindStringSubmatch(s); m != nil {
 		return c.junit5(m[2], num(m[1]))
 	}
-	if m := gradleLine.FindStringSubmatch(s); m != nil {
+	if m := gradleLine().FindStringSubmatch(s); m != nil {
 		return c.total("gradle", max(0, num(m[1])-num(m[2])-num(m[3])), num(m[2]), num(m[3]), true)
 	}
-	if m := gradleNone.FindStringSubmatch(s); m != nil {
+	if m := gradleNone().FindStringSubmatch(s); m != nil {
 		if m[1] == "NO-SOURCE" || m[1] == "SKIPPED" {
 			return c.none("gradle")
 		}
@@ -322,43 +321,43 @@ func (c *Closing) junit5(what string, n int) bool {
 }
 
 var (
-	rspecLine    = regexp.MustCompile(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$`)
-	phpunitOK    = regexp.MustCompile(`^OK \((\d+) tests?, \d+ assertions?\)$`)
-	phpunitBad   = regexp.MustCompile(`^Tests: (\d+), Assertions: \d+((?:, [A-Za-z ]+: \d+)*)\.$`)
-	phpunitNone  = regexp.MustCompile(`^No tests executed!$`)
-	dotnetLine   = regexp.MustCompile(`^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)`)
-	dotnetNone   = regexp.MustCompile(`^No test is available in |^No test matches the given testcase filter`)
-	unittestLine = regexp.MustCompile(`^Ran (\d+) tests? in [\d.]+s$`)
-	unittestBad  = regexp.MustCompile(`^(?:OK|FAILED) \(((?:(?:failures|errors|skipped|expected failures|unexpected successes)=\d+(?:, )?)+)\)$`)
-	ctestLine    = regexp.MustCompile(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`)
-	pair         = regexp.MustCompile(`([A-Za-z ]+)[:=] ?(\d+)`)
+	rspecLine    = lazily(`^(\d+) examples?, (\d+) failures?(?:, (\d+) pending)?(?:, (\d+) errors? occurred outside of examples)?$`)
+	phpunitOK    = lazily(`^OK \((\d+) tests?, \d+ assertions?\)$`)
+	phpunitBad   = lazily(`^Tests: (\d+), Assertions: \d+((?:, [A-Za-z ]+: \d+)*)\.$`)
+	phpunitNone  = lazily(`^No tests executed!$`)
+	dotnetLine   = lazily(`^(?:Passed|Failed|Skipped)!\s+- Failed:\s+(\d+), Passed:\s+(\d+), Skipped:\s+(\d+), Total:\s+(\d+)`)
+	dotnetNone   = lazily(`^No test is available in |^No test matches the given testcase filter`)
+	unittestLine = lazily(`^Ran (\d+) tests? in [\d.]+s$`)
+	unittestBad  = lazily(`^(?:OK|FAILED) \(((?:(?:failures|errors|skipped|expected failures|unexpected successes)=\d+(?:, )?)+)\)$`)
+	ctestLine    = lazily(`^\d+% tests passed, (\d+) tests failed out of (\d+)$`)
+	pair         = lazily(`([A-Za-z ]+)[:=] ?(\d+)`)
 )
 
 func (c *Closing) others(s string) bool {
-	if m := rspecLine.FindStringSubmatch(s); m != nil {
+	if m := rspecLine().FindStringSubmatch(s); m != nil {
 		if num(m[4]) > 0 {
 			c.flag(FlagErrors)
 		}
 		return c.total("rspec", max(0, num(m[1])-num(m[2])-num(m[3])), num(m[2]), num(m[3]), false)
 	}
-	if m := phpunitOK.FindStringSubmatch(s); m != nil {
+	if m := phpunitOK().FindStringSubmatch(s); m != nil {
 		return c.total("phpunit", num(m[1]), 0, 0, false)
 	}
-	if m := phpunitBad.FindStringSubmatch(s); m != nil {
+	if m := phpunitBad().FindStringSubmatch(s); m != nil {
 		n := pairs(m[2])
 		bad, skipped := n["Failures"]+n["Errors"], n["Skipped"]+n["Incomplete"]
 		return c.total("phpunit", max(0, num(m[1])-bad-skipped), bad, skipped, false)
 	}
-	if phpunitNone.MatchString(s) {
+	if phpunitNone().MatchString(s) {
 		return c.none("phpunit")
 	}
-	if m := dotnetLine.FindStringSubmatch(s); m != nil {
+	if m := dotnetLine().FindStringSubmatch(s); m != nil {
 		return c.total("dotnet test", num(m[2]), num(m[1]), num(m[3]), true)
 	}
-	if dotnetNone.MatchString(s) {
+	if dotnetNone().MatchString(s) {
 		return c.none("dotnet test")
 	}
-	if m := ctestLine.FindStringSubmatch(s); m != nil {
+	if m := ctestLine().FindStringSubmatch(s); m != nil {
 		return c.total("ctest", max(0, num(m[2])-num(m[1])), num(m[1]), 0, false)
 	}
 	if s == "No tests were found!!!" {
@@ -368,10 +367,10 @@ func (c *Closing) others(s string) bool {
 }
 
 func (c *Closing) unittest(s string) bool {
-	if m := unittestLine.FindStringSubmatch(s); m != nil {
+	if m := unittestLine().FindStringSubmatch(s); m != nil {
 		return c.total("unittest", num(m[1]), 0, 0, true)
 	}
-	m := unittestBad.FindStringSubmatch(s)
+	m := unittestBad().FindStringSubmatch(s)
 	if m == nil || c.counts == nil || c.counts.Runner != "unittest" {
 		return false
 	}
@@ -382,7 +381,7 @@ func (c *Closing) unittest(s string) bool {
 
 func pairs(s string) map[string]int {
 	out := map[string]int{}
-	for _, m := range pair.FindAllStringSubmatch(s, -1) {
+	for _, m := range pair().FindAllStringSubmatch(s, -1) {
 		out[strings.TrimSpace(m[1])] = num(m[2])
 	}
 	return out

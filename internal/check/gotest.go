@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"holdfast/internal/ledger"
@@ -20,18 +19,18 @@ type goTest struct {
 }
 
 var (
-	goOK = regexp.MustCompile(`^ok  \t\S+\t(\(cached\)|[\d.]+s)(.*)$`)
-	goNo = regexp.MustCompile(`^\?   \t\S+\t\[no test files\]$`)
-	goKO = regexp.MustCompile(`^FAIL\t\S+(?:\t[\d.]+s| \[(?:build|setup) failed\])$`)
-	goV  = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): \S+ \([\d.]+s\)$`)
-	goGo = regexp.MustCompile(`^=== RUN   \S`)
+	goOK = lazily(`^ok  \t\S+\t(\(cached\)|[\d.]+s)(.*)$`)
+	goNo = lazily(`^\?   \t\S+\t\[no test files\]$`)
+	goKO = lazily(`^FAIL\t\S+(?:\t[\d.]+s| \[(?:build|setup) failed\])$`)
+	goV  = lazily(`^--- (PASS|FAIL|SKIP): \S+ \([\d.]+s\)$`)
+	goGo = lazily(`^=== RUN   \S`)
 )
 
 func (c *Closing) goLine(b []byte) bool {
 	g := &c.gotest
 	switch b[0] {
 	case 'o':
-		m := goOK.FindSubmatch(b)
+		m := goOK().FindSubmatch(b)
 		if m == nil {
 			return false
 		}
@@ -46,27 +45,27 @@ func (c *Closing) goLine(b []byte) bool {
 		}
 		return true
 	case '?':
-		if !goNo.Match(b) {
+		if !goNo().Match(b) {
 			return false
 		}
 		g.seen = true
 		g.empty++
 		return true
 	case 'F':
-		if !goKO.Match(b) {
+		if !goKO().Match(b) {
 			return false
 		}
 		g.seen = true
 		g.failed++
 		return true
 	case '=':
-		if !goGo.Match(b) {
+		if !goGo().Match(b) {
 			return false
 		}
 		g.verbose = true
 		return true
 	case '-':
-		m := goV.FindSubmatch(b)
+		m := goV().FindSubmatch(b)
 		if m == nil {
 			return false
 		}

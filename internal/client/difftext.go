@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -149,12 +150,12 @@ func spaces(s string) string {
 	return fmt.Sprintf("%d spaces", len(s))
 }
 
-var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`) })
 
 // numbers points at numbers that differ in their last digit only, or that a
 // program which reads them as float64 takes for the same.
 func numbers(a, b string) []string {
-	na, nb := number.FindAllString(a, -1), number.FindAllString(b, -1)
+	na, nb := number().FindAllString(a, -1), number().FindAllString(b, -1)
 	var out []string
 	for i := range min(len(na), len(nb)) {
 		x, y := na[i], nb[i]

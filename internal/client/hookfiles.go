@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // hookEvent is one event of a client, in its own name.
@@ -96,13 +97,13 @@ func (s Spec) hook(client string, ev hookEvent, command string, remind bool) Obj
 	return Obj{{"matcher", ev.matcher}, {"hooks", inner}}
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`) })
 
 // shellWord quotes a program for the shell that runs hooks. On Windows that is
 // Git Bash or cmd; both read double quotes and keep backslashes in them.
 func shellWord(s string, windows bool) string {
 	switch {
-	case plainWord.MatchString(s):
+	case plainWord().MatchString(s):
 		return s
 	case windows:
 		return `"` + s + `"`
@@ -111,7 +112,7 @@ func shellWord(s string, windows bool) string {
 }
 
 func powershellCall(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "& '" + strings.ReplaceAll(s, "'", "''") + "'"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The markers around our block. They stand alone on their lines, at the start.
@@ -14,8 +15,10 @@ const (
 )
 
 var (
-	marker  = regexp.MustCompile(`^<!-- *holdfast:(begin|end)(?: +v([0-9]+))? *-->[ \t]*$`)
-	suspect = regexp.MustCompile(`(?i)<!--.*holdfast:\s*(begin|end)`)
+	marker = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^<!-- *holdfast:(begin|end)(?: +v([0-9]+))? *-->[ \t]*$`)
+	})
+	suspect = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<!--.*holdfast:\s*(begin|end)`) })
 )
 
 // mdoc is a Markdown file in one of the two states that are written to: no
@@ -61,8 +64,8 @@ type mdScan struct {
 }
 
 func (m *mdScan) line(off int, line string) error {
-	hit := marker.FindStringSubmatch(line)
-	odd := hit == nil && suspect.MatchString(line)
+	hit := marker().FindStringSubmatch(line)
+	odd := hit == nil && suspect().MatchString(line)
 	switch {
 	case m.fence != "" || m.comment:
 		if hit != nil || odd {

@@ -17,6 +17,7 @@ type Dir struct {
 	root *os.Root
 	path string      // absolute
 	info fs.FileInfo // as it was opened; for identity only
+	me   int         // this process's user
 	uid  int         // owner, -1 where there are none (Windows)
 	gid  int
 
@@ -40,13 +41,13 @@ func (l *Layer) openDir(path string, foreign bool) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
-	d := &Dir{l: l, path: abs}
+	d := &Dir{l: l, path: abs, me: os.Geteuid()}
 	lstat := func() (fs.FileInfo, error) { return os.Lstat(abs) }
 	open := func() (*os.Root, error) { return os.OpenRoot(abs) }
 	if err := d.open(lstat, open); err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
-	if me := os.Geteuid(); !foreign && d.uid >= 0 && me != 0 && me != d.uid {
+	if !foreign && d.uid >= 0 && d.me != 0 && d.me != d.uid {
 		d.Close()
 		return nil, fmt.Errorf("open folder: %w", &UnsafeFileError{abs, "belongs to another user"})
 	}
@@ -109,9 +110,13 @@ func (d *Dir) handle() (*os.File, error) {
 	if d.dot != nil {
 		return d.dot, nil
 	}
-	err := d.l.do(OpOpen, d.path, func() (err error) { d.dot, err = d.root.Open("."); return err })
+	err := d.l.do(OpOpen, d.path, func() (err error) { d.dot, err = d.openDot(); return err })
 	return d.dot, err
 }
+
+// openDot opens the folder as a file. O_NONBLOCK means nothing for a folder; with it
+// the os package need not find out whether it can be polled.
+func (d *Dir) openDot() (*os.File, error) { return d.root.OpenFile(".", os.O_RDONLY|openFlags, 0) }
 
 // ready opens what a link or rename between folders and the flush after it
 // will need, so that a failure to open comes before anything is done.
@@ -129,7 +134,7 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	if err := d.checkName(name); err != nil {
 		return nil, fmt.Errorf("open folder: %w", err)
 	}
-	s := &Dir{l: d.l, path: d.join(name)}
+	s := &Dir{l: d.l, path: d.join(name), me: d.me}
 	lstat := func() (fs.FileInfo, error) { return d.root.Lstat(name) }
 	open := func() (*os.Root, error) { return d.root.OpenRoot(name) }
 	if err := s.open(lstat, open); err != nil {
@@ -170,7 +175,7 @@ func (d *Dir) Info() (fs.FileInfo, error) {
 // Names lists the folder, sorted.
 func (d *Dir) Names() ([]string, error) {
 	var f *os.File
-	err := d.l.do(OpOpen, d.path, func() (err error) { f, err = d.root.Open("."); return err })
+	err := d.l.do(OpOpen, d.path, func() (err error) { f, err = d.openDot(); return err })
 	if err != nil {
 		return nil, fmt.Errorf("list folder: %w", err)
 	}

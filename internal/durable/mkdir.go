@@ -108,4 +108,4 @@ func (d *Dir) MakeSub(name string, perm fs.FileMode) (*Dir, error) {
 
 // givesAway: what root makes in somebody's folder is given to that somebody,
 // or else a run under sudo or in a container would lock its owner out.
-func (d *Dir) givesAway() bool { return d.uid > 0 && os.Geteuid() == 0 }
+func (d *Dir) givesAway() bool { return d.uid > 0 && d.me == 0 }

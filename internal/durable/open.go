@@ -85,8 +85,7 @@ func (d *Dir) ours(info fs.FileInfo) bool {
 	if !ok {
 		return true
 	}
-	me := os.Geteuid()
-	return uid == me || me == 0 && uid == d.uid
+	return uid == d.me || d.me == 0 && uid == d.uid
 }
 
 // kind names what a mode is, for messages.

@@ -68,7 +68,7 @@ func (d *Dir) create(name string, flag int, a attrs) (f *os.File, err error) {
 		perm = 0o600
 	}
 	err = d.l.do(OpCreate, d.join(name), func() (err error) {
-		f, err = d.root.OpenFile(name, flag|os.O_CREATE|os.O_EXCL, perm)
+		f, err = d.root.OpenFile(name, flag|openFlags|os.O_CREATE|os.O_EXCL, perm)
 		return err
 	})
 	return f, err

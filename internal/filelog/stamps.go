@@ -20,45 +20,59 @@ func (l *Log) Stamps(ctx context.Context) (map[string]Stamp, error) { return l.S
 
 // StampsFrom gives those of the loose revisions from one on, and for 0 all.
 func (l *Log) StampsFrom(ctx context.Context, from int64) (map[string]Stamp, error) {
+	out := map[string]Stamp{}
+	return out, l.EachStamp(ctx, from, func(name []byte, s Stamp) { out[string(name)] = s })
+}
+
+// EachStamp hands StampsFrom's stamps to fn, which must not keep the name.
+func (l *Log) EachStamp(ctx context.Context, from int64, fn func(name []byte, s Stamp)) error {
 	l.mu.Lock()
 	v, err := l.legible(ctx)
 	l.mu.Unlock()
 	if errors.Is(err, ErrNone) {
-		return map[string]Stamp{}, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer v.close()
 	gen := genFolder(v.f.gen)
-	out := make(map[string]Stamp, min(v.s.loose()+v.s.packed/PackSize+1, max(v.s.head-from+1, 0)+1))
 	if v.f.pack != nil && from == 0 {
+		packs := stamper{v.f.pack, []byte(path.Join(gen, packName) + "/"), fn}
 		for rev := int64(1); rev <= v.s.packed; rev += PackSize {
-			if err := stampInto(out, v.f.pack, path.Join(gen, packName), packOf(rev).name()); err != nil {
-				return nil, err
+			if err := packs.look(packOf(rev).name()); err != nil {
+				return err
 			}
 		}
 	}
+	revs := stamper{v.f.rev, []byte(path.Join(gen, revName) + "/"), fn}
 	if from == 0 {
-		if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(0)); err != nil {
-			return nil, err
+		if err := revs.look(revFile(0)); err != nil {
+			return err
 		}
 	}
 	for rev := max(v.s.packed+1, from); rev <= v.s.head; rev++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		if err := stampInto(out, v.f.rev, path.Join(gen, revName), revFile(rev)); err != nil {
-			return nil, err
+		if err := revs.look(revFile(rev)); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
-// stampInto leaves out what is gone, packed meanwhile perhaps, and what still
-// has its temporary name: its stamp will change.
-func stampInto(out map[string]Stamp, d *durable.Dir, folder, name string) error {
-	info, err := d.Lstat(name)
+// stamper looks at the files of one folder.
+type stamper struct {
+	dir    *durable.Dir
+	prefix []byte // of a name as it is told
+	fn     func(name []byte, s Stamp)
+}
+
+// look leaves out what is gone, packed meanwhile perhaps, and what still has its
+// temporary name: its stamp will change.
+func (t *stamper) look(name string) error {
+	info, err := t.dir.Lstat(name)
 	if notThere(err) {
 		return nil
 	}
@@ -66,7 +80,7 @@ func stampInto(out map[string]Stamp, d *durable.Dir, folder, name string) error 
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
 	if links(info) == 1 {
-		out[folder+"/"+name] = stampOf(info)
+		t.fn(append(t.prefix, name...), stampOf(info))
 	}
 	return nil
 }

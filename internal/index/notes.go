@@ -3,19 +3,10 @@ package index
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 )
 
 // Notes are kept beside the state for who reads the log. They are lost with the
 // file, and so must be no source of anything either.
-
-// Stamp is what was seen of a file when its content was last verified.
-type Stamp struct {
-	Size    int64
-	MtimeNS int64
-	CtimeNS int64
-	Inode   uint64
-}
 
 // Meta gives a value that SetMeta kept, or the empty string.
 func (x *Index) Meta(ctx context.Context, key string) (string, error) {
@@ -36,77 +27,6 @@ func (x *Index) SetMeta(ctx context.Context, key, value string) error {
 		}
 		return x.d.exec("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 	})
-}
-
-// Stamps lie in buckets: a few thousand rows would take as long to read as
-// everything else that a briefing needs.
-const buckets = 64
-
-func bucketOf(name string) int64 {
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	return int64(h.Sum32() % buckets)
-}
-
-// Stamps gives all stamps, by file name.
-func (x *Index) Stamps(ctx context.Context) (map[string]Stamp, error) {
-	out := map[string]Stamp{}
-	err := x.note(ctx, func() error {
-		return x.d.each(func(scan func(...any) error) error {
-			var data string
-			if err := scan(&data); err != nil {
-				return err
-			}
-			return readStamps(data, out)
-		}, "SELECT data FROM stamps")
-	})
-	return out, err
-}
-
-// SetStamps adds or changes stamps and removes others. The error is ErrNotKept
-// where the file can't be written.
-func (x *Index) SetStamps(ctx context.Context, set map[string]Stamp, removed []string) error {
-	changed := map[int64]func(map[string]Stamp){}
-	add := func(name string, fn func(map[string]Stamp)) {
-		before := changed[bucketOf(name)]
-		changed[bucketOf(name)] = func(m map[string]Stamp) {
-			if before != nil {
-				before(m)
-			}
-			fn(m)
-		}
-	}
-	for name, s := range set {
-		add(name, func(m map[string]Stamp) { m[name] = s })
-	}
-	for _, name := range removed {
-		add(name, func(m map[string]Stamp) { delete(m, name) })
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return x.keep(ctx, func() error {
-		for bucket, change := range changed {
-			if err := x.setBucket(bucket, change); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (x *Index) setBucket(bucket int64, change func(map[string]Stamp)) error {
-	m := map[string]Stamp{}
-	var data string
-	_, err := x.d.one("SELECT data FROM stamps WHERE bucket = ?", []any{bucket}, &data)
-	if err == nil {
-		err = readStamps(data, m)
-	}
-	if err != nil {
-		return err
-	}
-	change(m)
-	return x.d.exec("INSERT OR REPLACE INTO stamps VALUES (?, ?)", bucket, writeStamps(m))
 }
 
 // maxHeads is of how many commits the ancestors are remembered.

@@ -91,8 +91,50 @@ func TestStamps(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatal(diff)
 			}
+			kept, err := x.StampSums(t.Context())
+			if err != nil || !kept.Equal(sumsOf(want)) {
+				t.Fatal(kept, err)
+			}
 		}
 	})
+}
+
+func sumsOf(stamps map[string]index.Stamp) index.StampSums {
+	out := index.StampSums{}
+	for name, s := range stamps {
+		out.Add([]byte(name), s)
+	}
+	return out
+}
+
+// TestStampSumsTell: whatever differs in one file of many is seen in the sums.
+func TestStampSumsTell(t *testing.T) {
+	stamps := map[string]index.Stamp{}
+	for i := range 300 {
+		stamps[fmt.Sprintf("0001/rev/%08d.json", i)] = index.Stamp{Size: 700, MtimeNS: 1764532800123456789 + int64(i)<<32, CtimeNS: 1764532800123456789 + int64(i)<<32, Inode: uint64(i)}
+	}
+	whole, name := sumsOf(stamps), "0001/rev/00000123.json"
+	was := stamps[name]
+	for what, s := range map[string]index.Stamp{
+		"size":                 {Size: was.Size + 1, MtimeNS: was.MtimeNS, CtimeNS: was.CtimeNS, Inode: was.Inode},
+		"mtime":                {Size: was.Size, MtimeNS: was.MtimeNS + 1<<32, CtimeNS: was.CtimeNS, Inode: was.Inode},
+		"ctime":                {Size: was.Size, MtimeNS: was.MtimeNS, CtimeNS: was.CtimeNS + 1<<62, Inode: was.Inode},
+		"inode":                {Size: was.Size, MtimeNS: was.MtimeNS, CtimeNS: was.CtimeNS, Inode: was.Inode + 1},
+		"two that are swapped": {Size: was.MtimeNS, MtimeNS: was.Size, CtimeNS: was.CtimeNS, Inode: was.Inode},
+	} {
+		stamps[name] = s
+		if whole.Equal(sumsOf(stamps)) {
+			t.Errorf("%s: not seen", what)
+		}
+	}
+	delete(stamps, name)
+	if whole.Equal(sumsOf(stamps)) {
+		t.Error("a file that is gone is not seen")
+	}
+	stamps["0001/rev/00000124.json0"] = was
+	if whole.Equal(sumsOf(stamps)) {
+		t.Error("another name is not seen")
+	}
 }
 
 func TestAncestry(t *testing.T) {

@@ -4,8 +4,8 @@ package index
 // a file of another version is made anew. It is PRAGMA user_version, and stands
 // in base in every version, so that who has the file open can tell.
 const (
-	schemaVersion     = 1
-	schemaVersionText = "1"
+	schemaVersion     = 2
+	schemaVersionText = "2"
 )
 
 // ftsOptions: texts are taken apart much as spans does, and kept elsewhere, as
@@ -26,7 +26,7 @@ CREATE TABLE base (one INTEGER PRIMARY KEY, version INTEGER, rev INTEGER, hash T
 	vn INTEGER, marks TEXT, odd INTEGER, filling INTEGER, boot TEXT, flushed INTEGER);
 INSERT INTO base VALUES (0, ` + schemaVersionText + `, 0, '', '', '', '', 0, '', 0, 1, '', 0);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE stamps (bucket INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE stamps (bucket TEXT PRIMARY KEY, files INTEGER, sum INTEGER, data BLOB);
 CREATE TABLE ancestry (n INTEGER PRIMARY KEY, head TEXT UNIQUE, data BLOB);
 
 CREATE TABLE makers (n INTEGER PRIMARY KEY, type TEXT, actor TEXT, seal TEXT, tree TEXT, UNIQUE (type, actor, seal, tree));

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"sync"
 
 	"holdfast/internal/project"
 )
@@ -99,19 +100,24 @@ func (n *nesting) scan(part []byte) {
 
 // Where encoders write a message's id: in front, before or behind the version,
 // or as the last member. Inside of text a quote is escaped, so neither pattern
-// can match there.
+// can match there. Compiling them takes longer than a short command: only who needs
+// them pays.
 var (
-	idFirst = regexp.MustCompile(`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*[,}]`)
-	idLast  = regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*\}$`)
+	idFirst = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*[,}]`)
+	})
+	idLast = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[,{]\s*"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")\s*\}$`)
+	})
 )
 
 // idOf finds the id of a message that can't be decoded, so that its sender
 // needn't wait for ever: by its first bytes, and by the last ones where the
 // whole is known to be one object.
 func idOf(head, tail []byte) json.RawMessage {
-	m := idFirst.FindSubmatch(head)
+	m := idFirst().FindSubmatch(head)
 	if m == nil {
-		m = idLast.FindSubmatch(tail)
+		m = idLast().FindSubmatch(tail)
 	}
 	if m == nil || !json.Valid(m[1]) {
 		return nil

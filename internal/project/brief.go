@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -117,13 +118,12 @@ func (p *Project) Resume(ctx context.Context, q ResumeRequest) (Briefing, error)
 			b.Notices = append(b.Notices, "no ledger here yet: the first save makes one")
 			return nil
 		}
-		if _, whole := r.view.(*index.View); whole && !q.preview {
-			if err := p.checkStamps(ctx, r.head); err != nil {
-				return err
-			}
-		}
 		b.Ledger, b.Revision, b.Recovery = r.view.LedgerID(), r.head.Rev, r.view.Recovery()
-		return p.fillBriefing(ctx, r, &b, q)
+		if _, whole := r.view.(*index.View); !whole || q.preview {
+			return p.fillBriefing(ctx, r, &b, q)
+		}
+		stamps := p.startStamps(ctx)
+		return cmp.Or(p.fillBriefing(ctx, r, &b, q), p.checkStamps(ctx, r.head, stamps))
 	})
 	b.Dirty = dirty()
 	if Incomplete(err) || filelog.Damaged(err) {

@@ -45,6 +45,9 @@ func (p *Project) checkEvidence(ctx context.Context, r *reading, rec *ledger.Rec
 // lookAtEvidence hashes what closing an action will have to look at, before the
 // lock is taken: under it, only what changed since is read.
 func (p *Project) lookAtEvidence(ctx context.Context, ids ...string) {
+	if len(ids) == 0 {
+		return
+	}
 	var items []CheckItem
 	err := p.look(ctx, "", func(r *reading) error {
 		for _, id := range ids {

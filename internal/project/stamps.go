@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"holdfast/internal/filelog"
 	"holdfast/internal/index"
@@ -24,12 +25,33 @@ func (p *Project) CheckStamps(ctx context.Context) error {
 	if _, err := p.view(ctx, head); err != nil {
 		return err
 	}
-	return p.checkStamps(ctx, head)
+	return p.checkStamps(ctx, head, p.startStamps(ctx))
 }
 
-// checkStamps does it for a ledger that the index follows up to head. p.mu is
-// held.
-func (p *Project) checkStamps(ctx context.Context, head ledger.Pos) error {
+// startStamps looks at the ledger's files while something else is done. The result
+// waits for it.
+func (p *Project) startStamps(ctx context.Context) func() (index.StampSums, error) {
+	var wg sync.WaitGroup
+	var err error
+	now := index.StampSums{}
+	wg.Go(func() {
+		err = p.log.EachStamp(ctx, 0, func(name []byte, s filelog.Stamp) { now.Add(name, indexStamp(s)) })
+	})
+	return func() (index.StampSums, error) { wg.Wait(); return now, err }
+}
+
+// checkStamps does it for a ledger that the index follows up to head, with what
+// startStamps sees. That every file is as it was when it was last verified, and
+// that there is no other, is nearly always so. p.mu is held.
+func (p *Project) checkStamps(ctx context.Context, head ledger.Pos, stamps func() (index.StampSums, error)) error {
+	seen, err := stamps()
+	if err != nil {
+		return fmt.Errorf("look at the ledger's files: %w", err)
+	}
+	known, err := p.idx.StampSums(ctx)
+	if err != nil || seen.Equal(known) {
+		return err
+	}
 	old, err := p.idx.Stamps(ctx)
 	if err != nil {
 		return err
@@ -49,6 +71,10 @@ func (p *Project) checkStamps(ctx context.Context, head ledger.Pos) error {
 		}
 	}
 	return p.keepStamps(ctx, old, now, head)
+}
+
+func indexStamp(s filelog.Stamp) index.Stamp {
+	return index.Stamp{Size: s.Size, MtimeNS: s.MTime, CtimeNS: s.CTime, Inode: s.Inode}
 }
 
 // checkChanged reads what stamps point at. A text that is gone must have been
@@ -106,7 +132,7 @@ func (p *Project) redactedRevs(ctx context.Context) (map[int64]bool, error) {
 func (p *Project) keepStamps(ctx context.Context, old map[string]index.Stamp, now map[string]filelog.Stamp, head ledger.Pos) error {
 	set, removed := map[string]index.Stamp{}, []string{}
 	for name, s := range now {
-		is := index.Stamp{Size: s.Size, MtimeNS: s.MTime, CtimeNS: s.CTime, Inode: s.Inode}
+		is := indexStamp(s)
 		if _, to, ok := filelog.RevisionsOf(name); ok && to <= head.Rev && old[name] != is {
 			set[name] = is
 		}

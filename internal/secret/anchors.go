@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Uses of an anchor word: which rules want to know where it stands.
 const (
@@ -22,9 +25,41 @@ const nounAnchors = `token secret key cookie cred jwt bearer authorization otp a
 	passwort kennwort contrase clave senha wachtwoord haslo hasło lösenord losenord adgangskode salasana
 	parola parole heslo jelsz пароль ПАРОЛЬ Пароль пароля geheimnis jeton segredo login mnemonic seedphrase`
 
-// anchorWords are all words that are looked for, each once; anchorUses says
-// for each what it is good for. Both are fixed once the program runs.
-var anchorWords, anchorUses = func() (words []string, uses []uint16) {
+// vocabulary is what the words that are looked for are good for. It never changes
+// once it is made.
+type vocabulary struct {
+	words   []string  // each once
+	uses    []uint16  // of the word at the same place
+	rules   [][]int16 // gitleaks' rules with that word as a keyword
+	vendors map[string][]vendor
+	matcher *matcher
+}
+
+// vocab makes the vocabulary when a text is first screened: a command that saves
+// nothing does without.
+var vocab = sync.OnceValue(func() *vocabulary {
+	v := &vocabulary{vendors: map[string][]vendor{}}
+	v.words, v.uses = anchorList()
+	v.matcher = newMatcher(v.words)
+	at := map[string]int{}
+	for i, w := range v.words {
+		at[w] = i
+	}
+	v.rules = make([][]int16, len(v.words))
+	for i, r := range gitleaksRules {
+		for _, k := range r.keywords {
+			v.rules[at[k]] = append(v.rules[at[k]], int16(i))
+		}
+	}
+	for _, x := range vendors {
+		w := strings.ToLower(x.prefix)
+		v.vendors[w] = append(v.vendors[w], x)
+	}
+	return v
+})
+
+// anchorList lists all words that are looked for, and what each is good for.
+func anchorList() (words []string, uses []uint16) {
 	at := map[string]int{}
 	add := func(use uint16, list ...string) {
 		for _, w := range list {
@@ -55,4 +90,4 @@ var anchorWords, anchorUses = func() (words []string, uses []uint16) {
 	}
 	add(useUser, "-u", "--user", "identified by")
 	return words, uses
-}()
+}

@@ -140,28 +140,13 @@ type gitleaksRule struct {
 
 const genericRule = "generic-api-key"
 
-// rulesOf lists, by anchor word, the gitleaks rules with that keyword.
-var rulesOf = func() [][]int16 {
-	at := map[string]int{}
-	for i, w := range anchorWords {
-		at[w] = i
-	}
-	out := make([][]int16, len(anchorWords))
-	for i, r := range gitleaksRules {
-		for _, k := range r.keywords {
-			out[at[k]] = append(out[at[k]], int16(i))
-		}
-	}
-	return out
-}()
-
 // needed returns the ids of the rules that can match the text.
 func (p *page) needed() []string {
 	anchors, sure := p.anchors, false
 	if strings.Contains(p.s, "\u212a") || strings.Contains(p.s, "\u0130") || strings.Contains(p.s, "\u017f") {
 		// gitleaks lower-cases the first two to k and i before it looks for
 		// keywords, and its expressions take the first and the last for k and s.
-		anchors = p.sc.screen.anchors.find(strings.ToLower(p.s), nil)
+		anchors = vocab().matcher.find(strings.ToLower(p.s), nil)
 		sure = true
 	}
 	var ids []string
@@ -169,7 +154,7 @@ func (p *page) needed() []string {
 	longest := p.longest()
 	curl := sync.OnceValue(func() bool { return curlOption(p.s) })
 	for _, a := range anchors {
-		for _, ri := range rulesOf[a.word] {
+		for _, ri := range vocab().rules[a.word] {
 			r := &gitleaksRules[ri]
 			if longest < r.n && r.need != needCurl && !sure || seen[ri] {
 				continue
@@ -192,7 +177,7 @@ func (p *page) fulfils(r *gitleaksRule, a anchor) bool {
 	case needStart:
 		return p.runFrom(int(a.pos)) >= r.n
 	case needPair:
-		return pairAfter(p.s, int(a.pos)+len(anchorWords[a.word]))
+		return pairAfter(p.s, int(a.pos)+len(vocab().words[a.word]))
 	}
 	return true // the length was looked at before
 }

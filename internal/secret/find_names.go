@@ -21,11 +21,11 @@ const maxName = 80
 func (p *page) findNames() {
 	done := 0
 	for _, a := range p.anchors {
-		use := anchorUses[a.word]
+		use := vocab().uses[a.word]
 		if use&useNoun == 0 || int(a.pos) < done {
 			continue
 		}
-		n := name{start: int(a.pos), end: int(a.pos) + len(anchorWords[a.word])}
+		n := name{start: int(a.pos), end: int(a.pos) + len(vocab().words[a.word])}
 		if use&useShort != 0 && !shortNoun(p.s, n) {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 func (p *page) headers() {
 	cookies := 0 // end of the last line of cookies
 	for _, a := range p.anchors {
-		use := anchorUses[a.word]
-		i, w := int(a.pos), anchorWords[a.word]
+		use := vocab().uses[a.word]
+		i, w := int(a.pos), vocab().words[a.word]
 		switch {
 		case use&useScheme != 0:
 			p.scheme(w, i, i+len(w))

@@ -9,7 +9,7 @@ func (p *page) keyBlocks() {
 	done := 0
 	for _, a := range p.anchors {
 		i := int(a.pos)
-		if anchorUses[a.word]&useBegin == 0 || i < done {
+		if vocab().uses[a.word]&useBegin == 0 || i < done {
 			continue
 		}
 		head := p.s[i:min(len(p.s), i+160)]

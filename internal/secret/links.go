@@ -8,7 +8,7 @@ func (p *page) links() {
 	const nested = 4 // links in a link's query, at most
 	end, n := 0, 0
 	for _, a := range p.anchors {
-		if anchorUses[a.word]&useLink == 0 {
+		if vocab().uses[a.word]&useLink == 0 {
 			continue
 		}
 		if n++; int(a.pos) >= end {

@@ -57,7 +57,7 @@ next:
 // neededBy lists the rules that the prefilter lets through for a text.
 func neededBy(s *Screen, text string) []string {
 	p := &page{sc: &scan{screen: s}, v: &view{text: text}, s: text}
-	p.anchors = s.anchors.find(text, nil)
+	p.anchors = vocab().matcher.find(text, nil)
 	p.findRuns()
 	return p.needed()
 }
@@ -188,7 +188,7 @@ func TestGitleaksInMixedText(t *testing.T) {
 	s := New(nil)
 	value := rapid.StringMatching(`[a-z0-9]{10,44}|[A-Za-z0-9_=-]{12,50}|[A-Za-z0-9+/]{12,40}={0,2}|[0-9a-f]{32}|[0-9a-f]{40}|[A-Z0-9]{16,30}`)
 	piece := rapid.OneOf(
-		rapid.SampledFrom(anchorWords),
+		rapid.SampledFrom(vocab().words),
 		rapid.SampledFrom([]string{": ", " = ", "=\"", "=>", " || ", ",", ":=", "'", "\"", "\n", " ", "\t", ".", "-", "_", "ſ", "\u212a", "İ", "é", "\xff", "KEY", "Token", "API", "s.", "curl -u ", "gitleaks:allow"}),
 		value,
 		rapid.StringMatching(`[a-z]{1,8} `),

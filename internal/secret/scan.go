@@ -46,7 +46,7 @@ func trimSpan(s string, start, end int) (int, int) {
 // view runs every rule over a view, and over the views that lie under it.
 func (sc *scan) view(v *view, depth int) {
 	p := &page{sc: sc, v: v, s: v.text}
-	p.anchors = sc.screen.anchors.find(p.s, make([]anchor, 0, 64))
+	p.anchors = vocab().matcher.find(p.s, make([]anchor, 0, 64))
 	p.findRuns()
 	p.findNames()
 

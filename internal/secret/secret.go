@@ -43,7 +43,6 @@ type Finding struct {
 // when a text needs it and dropped by Idle.
 type Screen struct {
 	allowed func(value string) bool
-	anchors *matcher
 
 	mu  sync.Mutex
 	det *detector // nil until a text needs it, and again after Idle
@@ -56,7 +55,7 @@ func New(allowed func(value string) bool) *Screen {
 	if allowed == nil {
 		allowed = func(string) bool { return false }
 	}
-	return &Screen{allowed: allowed, anchors: newMatcher(anchorWords)}
+	return &Screen{allowed: allowed}
 }
 
 // Check returns what it finds in the fields and in their names, in the order

@@ -26,7 +26,7 @@ func (p *page) splitTokens() {
 	}
 	q := &page{sc: p.sc, v: b.done()}
 	q.s = q.v.text
-	q.anchors = p.sc.screen.anchors.find(q.s, nil)
+	q.anchors = vocab().matcher.find(q.s, nil)
 	q.splitVendors()
 }
 
@@ -81,10 +81,10 @@ func glue(s string, i int) bool {
 // splitVendors looks for whole tokens in the glued text.
 func (q *page) splitVendors() {
 	for _, a := range q.anchors {
-		if anchorUses[a.word]&useVendor == 0 {
+		if vocab().uses[a.word]&useVendor == 0 {
 			continue
 		}
-		for _, v := range vendorsOf[anchorWords[a.word]] {
+		for _, v := range vocab().vendors[vocab().words[a.word]] {
 			i := int(a.pos)
 			inside := i > 0 && is(q.s[i-1], cAlnum) && !q.gap(i)
 			if v.split && !inside && strings.HasPrefix(q.s[i:], v.prefix) {

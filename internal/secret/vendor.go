@@ -5,14 +5,14 @@ import "strings"
 // vendorTokens finds tokens by a vendor's prefix, wherever they stand.
 func (p *page) vendorTokens() {
 	for _, a := range p.anchors {
-		if anchorUses[a.word]&useVendor == 0 {
+		if vocab().uses[a.word]&useVendor == 0 {
 			continue
 		}
 		i := int(a.pos)
 		if i > 0 && is(p.s[i-1], cAlnum) {
 			continue
 		}
-		for _, v := range vendorsOf[anchorWords[a.word]] {
+		for _, v := range vocab().vendors[vocab().words[a.word]] {
 			if strings.HasPrefix(p.s[i:], v.prefix) {
 				body := i + len(v.prefix)
 				if end := bodyEnd(p.s, body, v.body, maxValue); vendorBody(v, p.s[body:end]) {
@@ -24,16 +24,6 @@ func (p *page) vendorTokens() {
 	}
 	p.sandwiched()
 }
-
-// vendorsOf lists the vendors by the anchor word of their prefix.
-var vendorsOf = func() map[string][]vendor {
-	m := map[string][]vendor{}
-	for _, v := range vendors {
-		w := strings.ToLower(v.prefix)
-		m[w] = append(m[w], v)
-	}
-	return m
-}()
 
 // bodyEnd finds the end of a token's body, at most limit bytes on. Marks at its
 // end belong to the sentence around it.
