@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,37 +26,62 @@ const (
 	Folder     = "folder"     // a repository inside, or a folder in a file's place
 )
 
-// Hasher hashes inputs, several at a time, and remembers what it hashed.
+// Hasher hashes inputs, several at a time, for one look: it looks at each file
+// once. It is not safe for concurrent use.
 type Hasher struct {
 	Top   string
 	Key   []byte // this machine's, for inputs that look like secrets; nil: they count as unreadable
 	CPUs  int
 	Cache *Cache // nil: none
+
+	seen looked // what this Hasher was asked before: each file is looked at once
 }
 
-// Hash gives the digests of files, in their order. A file that isn't there is
-// left out.
+// looked are digests and marks by file, sorted by name.
+type looked struct{ files, sums []string }
+
+// take fills in the sums that are known of files, both sorted, and lists the
+// places of the others.
+func (l *looked) take(files, sums []string) (missing []int) {
+	at := 0
+	for i, f := range files {
+		if at < len(l.files) && l.files[at] < f {
+			n, _ := slices.BinarySearch(l.files[at:], f)
+			at += n
+		}
+		if at < len(l.files) && l.files[at] == f {
+			sums[i] = l.sums[at]
+			at++
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
+
+// add merges in what is not among them yet.
+func (l *looked) add(files, sums []string, missing []int) {
+	n := len(l.files) + len(missing)
+	all := looked{make([]string, 0, n), make([]string, 0, n)}
+	at := 0
+	for _, i := range missing {
+		for ; at < len(l.files) && l.files[at] < files[i]; at++ {
+			all.files, all.sums = append(all.files, l.files[at]), append(all.sums, l.sums[at])
+		}
+		all.files, all.sums = append(all.files, files[i]), append(all.sums, sums[i])
+	}
+	*l = looked{append(all.files, l.files[at:]...), append(all.sums, l.sums[at:]...)}
+}
+
+// Hash gives the digests of files, which are sorted, in their order. A file that
+// isn't there is left out.
 func (h *Hasher) Hash(ctx context.Context, files []string) ([]ledger.InputFile, error) {
 	sums := make([]string, len(files))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range max(1, min(2*h.CPUs, len(files))) {
-		wg.Go(func() {
-			w := worker{h: h, buf: make([]byte, 128<<10)}
-			for {
-				from := int(next.Add(batch)) - batch
-				if from >= len(files) || ctx.Err() != nil {
-					return
-				}
-				for i := from; i < min(from+batch, len(files)); i++ {
-					sums[i] = w.sum(ctx, files[i])
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	if missing := h.seen.take(files, sums); len(missing) > 0 {
+		if err := h.look(ctx, files, sums, missing); err != nil {
+			return nil, err
+		}
+		h.seen.add(files, sums, missing)
 	}
 	out := make([]ledger.InputFile, 0, len(files))
 	for i, f := range files {
@@ -64,6 +90,29 @@ func (h *Hasher) Hash(ctx context.Context, files []string) ([]ledger.InputFile, 
 		}
 	}
 	return out, nil
+}
+
+// look hashes the files at some places.
+func (h *Hasher) look(ctx context.Context, files, sums []string, places []int) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range max(1, min(2*h.CPUs, len(places)/batch+1)) {
+		wg.Go(func() {
+			w := worker{h: h, buf: make([]byte, 128<<10)}
+			defer w.folder.close()
+			for {
+				from := int(next.Add(batch)) - batch
+				if from >= len(places) || ctx.Err() != nil {
+					return
+				}
+				for _, i := range places[from:min(from+batch, len(places))] {
+					sums[i] = w.sum(ctx, files[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
 }
 
 // batch is how many files a worker takes at a time.
@@ -75,10 +124,18 @@ type worker struct {
 	dir  string // the folder looked at last, and whether links lead it outside
 	bad  bool
 	seen bool
+
+	folder folder // that of the last file
+	hint   int    // where the next one may be in the cache
 }
 
 // sum gives one file's digest or mark, "" for one that isn't there.
 func (w *worker) sum(ctx context.Context, rel string) string {
+	if id, ok := w.folder.identify(w.h.Top, rel); ok {
+		if sum, ok := w.h.Cache.get(rel, id, &w.hint); ok {
+			return sum
+		}
+	}
 	full := filepath.Join(w.h.Top, filepath.FromSlash(rel))
 	info, err := os.Lstat(full)
 	switch {
@@ -97,7 +154,7 @@ func (w *worker) sum(ctx context.Context, rel string) string {
 		return Special
 	}
 	id := identify(info)
-	if sum, ok := w.h.Cache.get(rel, id); ok {
+	if sum, ok := w.h.Cache.get(rel, id, &w.hint); ok {
 		return sum
 	}
 	if w.astray(filepath.Dir(full)) {
@@ -235,7 +292,7 @@ func (h *Hasher) HashProgram(ctx context.Context, file string) (ledger.Program, 
 	id := identify(info)
 	key := "\x00" + real
 	var ok bool
-	if p.SHA256, ok = h.Cache.get(key, id); ok {
+	if p.SHA256, ok = h.Cache.get(key, id, new(int)); ok {
 		return p, nil
 	}
 	w := worker{h: h, buf: make([]byte, 128<<10)}

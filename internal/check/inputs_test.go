@@ -1,6 +1,8 @@
 package check
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"holdfast/internal/ledger"
 )
@@ -97,8 +100,11 @@ func TestHashingAndTheCache(t *testing.T) {
 	now := time.Now().Add(-time.Minute) // however long it takes, the files are younger
 	clock := func() time.Time { return now }
 	cache := NewCache([]byte("key"), clock)
-	h := Hasher{Top: top, CPUs: 2, Cache: cache}
-	first, err := h.Hash(t.Context(), append(files, "vanished"))
+	look := func(files []string) ([]ledger.InputFile, error) {
+		h := Hasher{Top: top, CPUs: 2, Cache: cache}
+		return h.Hash(t.Context(), files)
+	}
+	first, err := look(append(files, "vanished"))
 	if err != nil || len(first) != len(files) {
 		t.Fatal(len(first), err)
 	}
@@ -106,17 +112,17 @@ func TestHashingAndTheCache(t *testing.T) {
 		t.Error("files younger than two seconds are remembered")
 	}
 	now = now.Add(time.Hour)
-	again, err := h.Hash(t.Context(), files)
+	again, err := look(files)
 	if err != nil || !cmp.Equal(first, again) || Digest(first) != Digest(again) {
 		t.Error("hashed again, it differs", err)
 	}
-	if runtime.GOOS != "windows" && len(cache.m) != len(files) {
-		t.Errorf("%d are remembered", len(cache.m))
+	if runtime.GOOS != "windows" && len(cache.all()) != len(files) {
+		t.Errorf("%d are remembered", len(cache.all()))
 	}
 	if err := os.WriteFile(filepath.Join(top, files[7]), []byte("CONTENT OF "+files[7]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := h.Hash(t.Context(), files)
+	changed, err := look(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,11 +130,53 @@ func TestHashingAndTheCache(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	other := NewCache([]byte("key"), clock)
-	if err := other.Decode(cache.Encode()); err != nil || !cmp.Equal(other.m, cache.m, cmp.AllowUnexported(cached{}, identity{})) {
+	if err := other.Decode(cache.Encode()); err != nil || !cmp.Equal(other.all(), cache.all(), cmp.AllowUnexported(named{}, cached{}, identity{})) {
 		t.Error("the written cache differs", err)
 	}
 	if err := NewCache([]byte("another"), clock).Decode(cache.Encode()); err == nil {
 		t.Error("a cache with another machine's seal is taken")
+	}
+}
+
+// TestOneLook: a Hasher looks at a file once, whatever sets of files it is asked
+// for, and each set gets what belongs to it.
+func TestOneLook(t *testing.T) {
+	top := realDir(t)
+	var all []string
+	for i := range 500 {
+		all = append(all, fmt.Sprintf("d%02d/f%05d", i%7, i))
+	}
+	slices.Sort(all)
+	put(t, top, all...)
+	h := Hasher{Top: top, CPUs: 2}
+	rapid.Check(t, func(rt *rapid.T) {
+		var some []string
+		for _, f := range all {
+			if rapid.IntRange(0, 3).Draw(rt, "take") == 0 {
+				some = append(some, f)
+			}
+		}
+		got, err := h.Hash(t.Context(), some)
+		if err != nil || len(got) != len(some) {
+			rt.Fatal(len(got), err)
+		}
+		for i := range got {
+			sum := sha256.Sum256([]byte("content of " + some[i]))
+			if got[i].Path != some[i] || got[i].SHA256 != hex.EncodeToString(sum[:]) {
+				rt.Fatal(got[i])
+			}
+		}
+		if !slices.IsSorted(h.seen.files) || len(slices.Compact(slices.Clone(h.seen.files))) != len(h.seen.files) {
+			rt.Fatal("what was looked at is in no order, or twice")
+		}
+	})
+	if err := os.WriteFile(filepath.Join(top, all[3]), []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := h.Hash(t.Context(), all)
+	second, err := h.Hash(t.Context(), all)
+	if err != nil || !cmp.Equal(first, second) {
+		t.Error("one look tells two things", err)
 	}
 }
 

@@ -156,36 +156,43 @@ func (t *Tree) expand(ctx context.Context, p *Pattern) ([]string, error) {
 	return out, err
 }
 
-// walk visits what lies below a folder, never .git and .holdfast.
+// walk visits what lies below a folder in no order, never .git and .holdfast. What
+// can't be listed has no files: it vanished or is closed to us.
 func (t *Tree) walk(ctx context.Context, base string, visit func(string, fs.DirEntry) (bool, error)) error {
-	root := t.full(base)
-	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	info, err := os.Lstat(t.full(base))
+	if err != nil {
+		return nil
+	}
+	if !info.IsDir() {
+		_, err := visit(base, fs.FileInfoToDirEntry(info))
+		return err
+	}
+	return t.walkFolder(ctx, base, visit)
+}
+
+func (t *Tree) walkFolder(ctx context.Context, folder string, visit func(string, fs.DirEntry) (bool, error)) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	entries, _ := os.ReadDir(t.full(folder))
+	prefix := folder + "/"
+	if folder == "." {
+		prefix = ""
+	}
+	for _, e := range entries {
+		rel := prefix + e.Name()
+		if e.Name() == ".git" || rel == ".holdfast" {
+			continue
 		}
-		if err != nil {
-			return nil // what can't be listed has no files; it vanished or is closed to us
+		skip, err := visit(rel, e)
+		if err == nil && e.IsDir() && !skip {
+			err = t.walkFolder(ctx, rel, visit)
 		}
-		rel, err := filepath.Rel(t.Top, p)
 		if err != nil {
 			return err
 		}
-		rel = filepath.ToSlash(rel)
-		if name := d.Name(); p != root && (name == ".git" || rel == ".holdfast") {
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if p == root && d.IsDir() {
-			return nil
-		}
-		skip, err := visit(rel, d)
-		if skip {
-			return filepath.SkipDir
-		}
-		return err
-	})
+	}
+	return nil
 }
 
 // everything is what a check rests on that declares nothing.

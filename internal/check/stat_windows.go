@@ -11,3 +11,9 @@ func notFolder(error) bool { return false }
 
 // identify knows no inode without opening the file: nothing is cached.
 func identify(fs.FileInfo) identity { return identity{} }
+
+type folder struct{}
+
+func (*folder) identify(top, rel string) (identity, bool) { return identity{}, false }
+
+func (*folder) close() {}

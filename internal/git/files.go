@@ -1,10 +1,12 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const maxFiles = 5_000_000
@@ -14,32 +16,37 @@ const maxFiles = 5_000_000
 // repositories inside aren't entered or named. A tracked file that was deleted
 // is still listed. ErrNoWorktree in a bare repository.
 func (r *Repo) Files(ctx context.Context) ([]string, error) {
-	var files []string
-	add := func(p string) error {
-		if ours(p) || strings.HasSuffix(p, "/") {
-			return nil
-		}
-		if len(files) == maxFiles {
-			return ErrTooMuch
-		}
-		files = append(files, p)
-		return nil
-	}
-	err := r.tracked(ctx, nil, func(e indexEntry) error {
-		if e.mode == gitlink {
-			return nil
-		}
-		return add(e.path)
+	var known, others []string
+	var knownErr, othersErr error
+	var wg sync.WaitGroup // git takes its time for each, and neither needs the other
+	wg.Go(func() {
+		knownErr = r.tracked(ctx, nil, func(e indexEntry) error {
+			if e.mode == gitlink {
+				return nil
+			}
+			return addFile(&known, e.path)
+		})
 	})
-	if err == nil {
-		c := call{args: []string{"ls-files", "-z", "--others", "--exclude-standard"}, limit: scanLimit}
-		err = r.records(ctx, c, 0, add)
-	}
-	if err != nil {
+	c := call{args: []string{"ls-files", "-z", "--others", "--exclude-standard"}, limit: scanLimit}
+	othersErr = r.records(ctx, c, 0, func(p string) error { return addFile(&others, p) })
+	wg.Wait()
+	if err := cmp.Or(knownErr, othersErr); err != nil {
 		return nil, wrap("list files", err)
 	}
+	files := append(known, others...)
 	slices.Sort(files)
 	return slices.Compact(files), nil
+}
+
+func addFile(files *[]string, p string) error {
+	if ours(p) || strings.HasSuffix(p, "/") {
+		return nil
+	}
+	if len(*files) == maxFiles {
+		return ErrTooMuch
+	}
+	*files = append(*files, p)
+	return nil
 }
 
 // TrackedUnder lists the tracked files at or below prefix, a slash path from
@@ -71,11 +78,12 @@ type indexEntry struct{ mode, oid, path string }
 // parseIndexEntry reads "MODE OID STAGE<tab>PATH".
 func parseIndexEntry(rec string) (indexEntry, error) {
 	meta, p, ok := strings.Cut(rec, "\t")
-	f := strings.Split(meta, " ")
-	if !ok || len(f) != 3 || len(f[0]) != 6 || !validOID(f[1]) || p == "" {
+	mode, rest, spaced := strings.Cut(meta, " ")
+	oid, stage, staged := strings.Cut(rest, " ")
+	if !ok || !spaced || !staged || len(mode) != 6 || !validOID(oid) || strings.Contains(stage, " ") || p == "" {
 		return indexEntry{}, ErrMalformed
 	}
-	return indexEntry{mode: f[0], oid: f[1], path: p}, nil
+	return indexEntry{mode: mode, oid: oid, path: p}, nil
 }
 
 // tracked visits the index's entries at or below literal paths, or all.

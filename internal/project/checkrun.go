@@ -3,10 +3,12 @@ package project
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/internal/check"
@@ -16,7 +18,7 @@ import (
 // runPlanned looks at the inputs, runs the command, and looks again.
 func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck) error {
 	rec := &out.Receipt
-	before := p.newInspection()
+	before := p.inspect(ctx, rec)
 	then := before.inputs(ctx, rec)
 	if then.err != nil {
 		return then.err
@@ -35,7 +37,7 @@ func (p *Project) runPlanned(ctx context.Context, q *CheckRequest, out *RanCheck
 		return err
 	}
 	late := context.WithoutCancel(ctx)
-	after := p.newInspection()
+	after := p.inspect(late, rec)
 	now := after.inputs(late, rec) // what can't be listed any more was changed
 	p.keepCache(after)
 	changed := check.Changes(then.files, now.files)
@@ -94,11 +96,17 @@ func (p *Project) keyedEnv(key []byte, name string) string {
 // of inputs once.
 type inspection struct {
 	p      *Project
-	tree   *check.Tree
 	hasher *check.Hasher
 	key    []byte
+	lists  map[string]listed
 	sets   map[string]inspected
 	all    []string // files that were looked at
+}
+
+type listed struct {
+	files   []string
+	partial bool
+	err     error
 }
 
 type inspected struct {
@@ -108,26 +116,63 @@ type inspected struct {
 	err     error
 }
 
-func (p *Project) newInspection() *inspection {
+// inspect begins a look at the inputs of some receipts: it lists them, and reads
+// what is remembered of their content, side by side.
+func (p *Project) inspect(ctx context.Context, recs ...*ledger.Receipt) *inspection {
 	key, _ := p.m.Key() // without one, inputs that look like secrets count as unreadable
-	return &inspection{
-		p: p, key: key, tree: &check.Tree{Top: p.loc.top, Repo: p.loc.repo, Env: gitEnv(p.w)},
-		hasher: &check.Hasher{Top: p.loc.top, Key: key, CPUs: p.w.CPUs, Cache: p.hashCache(key)}, sets: map[string]inspected{},
+	i := &inspection{
+		p: p, key: key, lists: map[string]listed{}, sets: map[string]inspected{},
+		hasher: &check.Hasher{Top: p.loc.top, Key: key, CPUs: p.w.CPUs},
 	}
+	var whole, parts []*ledger.Receipt // what git lists, and what is looked for
+	for _, rec := range recs {
+		if len(rec.Inputs.Declared) == 0 {
+			whole = append(whole, rec)
+		} else {
+			parts = append(parts, rec)
+		}
+	}
+	var wg sync.WaitGroup
+	var ofWhole map[string]listed
+	wg.Go(func() { i.hasher.Cache = p.hashCache(key) })
+	wg.Go(func() { ofWhole = p.list(ctx, whole) })
+	i.lists = p.list(ctx, parts)
+	wg.Wait()
+	maps.Copy(i.lists, ofWhole)
+	return i
 }
 
-// inputs gives the inputs of a receipt as they are now.
+// list finds the files of each set once.
+func (p *Project) list(ctx context.Context, recs []*ledger.Receipt) map[string]listed {
+	tree := &check.Tree{Top: p.loc.top, Repo: p.loc.repo, Env: gitEnv(p.w)}
+	out := map[string]listed{}
+	for _, rec := range recs {
+		if _, done := out[setOf(rec)]; !done {
+			var l listed
+			l.files, l.partial, l.err = tree.Files(ctx, rec.Inputs.Declared, rec.Dir)
+			out[setOf(rec)] = l
+		}
+	}
+	return out
+}
+
+// setOf tells sets of inputs apart.
+func setOf(rec *ledger.Receipt) string {
+	return rec.Dir + "\x00" + strings.Join(rec.Inputs.Declared, "\x00")
+}
+
+// inputs gives the inputs of one of the receipts as they are now.
 func (i *inspection) inputs(ctx context.Context, rec *ledger.Receipt) inspected {
-	key := rec.Dir + "\x00" + strings.Join(rec.Inputs.Declared, "\x00")
+	key := setOf(rec)
 	if s, ok := i.sets[key]; ok {
 		return s
 	}
-	var s inspected
-	var names []string
-	if names, s.partial, s.err = i.tree.Files(ctx, rec.Inputs.Declared, rec.Dir); s.err == nil {
-		s.files, s.err = i.hasher.Hash(ctx, names)
+	names := i.lists[key]
+	s := inspected{partial: names.partial, err: names.err}
+	if s.err == nil {
+		s.files, s.err = i.hasher.Hash(ctx, names.files)
 		s.digest = check.Digest(s.files)
-		i.all = append(i.all, names...)
+		i.all = append(i.all, names.files...)
 	}
 	if ctx.Err() == nil {
 		i.sets[key] = s

@@ -79,24 +79,37 @@ func (p *Project) judgeAll(ctx context.Context, items []CheckItem) {
 	if len(items) == 0 {
 		return
 	}
-	i := p.newInspection()
+	var recs []*ledger.Receipt
+	for n := range items {
+		if p.expires(items[n].Receipt) == "" {
+			recs = append(recs, items[n].Receipt)
+		}
+	}
+	i := p.inspect(ctx, recs...)
 	for n := range items {
 		p.judge(ctx, &items[n], i)
 	}
 	p.keepCache(i)
 }
 
+// expires says how a receipt stands whose inputs need no look; empty for one whose
+// inputs do.
+func (p *Project) expires(rec *ledger.Receipt) string {
+	started, err := time.Parse(time.RFC3339Nano, rec.StartedAt)
+	switch {
+	case rec.External:
+		return check.External
+	case rec.ValidForMS > 0 && (err != nil || p.w.Now().Sub(started) > time.Duration(rec.ValidForMS)*time.Millisecond):
+		return check.Expired
+	}
+	return ""
+}
+
 // judge compares a receipt with the world as it is. It runs nothing.
 func (p *Project) judge(ctx context.Context, c *CheckItem, i *inspection) {
 	rec := c.Receipt
 	c.Changed = []string{}
-	started, err := time.Parse(time.RFC3339Nano, rec.StartedAt)
-	switch {
-	case rec.External:
-		c.Freshness = check.External
-		return
-	case rec.ValidForMS > 0 && (err != nil || p.w.Now().Sub(started) > time.Duration(rec.ValidForMS)*time.Millisecond):
-		c.Freshness = check.Expired
+	if c.Freshness = p.expires(rec); c.Freshness != "" {
 		return
 	}
 	now := i.hasher.Runtime(ctx, rec.Argv, filepath.Join(p.loc.top, filepath.FromSlash(rec.Dir)), p.w.Env, p.platform())
@@ -113,6 +126,9 @@ func (p *Project) judge(ctx context.Context, c *CheckItem, i *inspection) {
 		c.Changed = append(c.Changed, "the inputs could not be looked at")
 	case in.digest != rec.Inputs.Digest:
 		c.Changed = append(c.Changed, p.inputChanges(rec, in.files)...)
+	}
+	if ctx.Err() != nil { // what was seen until then says nothing
+		c.Freshness, c.Changed = check.Unknown, []string{"there was no time to look at what it rests on"}
 	}
 	if c.Freshness == "" {
 		c.Freshness = check.Fresh

@@ -2,8 +2,11 @@ package project
 
 import (
 	"context"
+	"io"
+	"strings"
 	"testing"
 
+	"holdfast/internal/check"
 	"holdfast/internal/ledger"
 )
 
@@ -62,4 +65,29 @@ func TestRetractAndRestoreACheck(t *testing.T) {
 		t.Errorf("the record was retracted: %+v", got)
 	}
 	refused(t, second(p.Retract(ctx, ChangeRequest{ID: "none", Category: ledger.CategoryCheck, ExpectedRevision: num(1)})), "not_found")
+}
+
+// TestNoTimeToLook: a look at a check that is cut short says that it was, and
+// nothing about what changed.
+func TestNoTimeToLook(t *testing.T) {
+	bn := newBench(t).repo()
+	bn.put("a.txt", "one\n")
+	p := bn.open(person)
+	if _, err := p.RunCheck(t.Context(), CheckRequest{ID: "unit", Argv: []string{"true"}, Inputs: []string{"a.txt"}, Out: io.Discard, Err: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	var items []CheckItem
+	if err := p.look(t.Context(), "", func(r *reading) (err error) { items, err = p.checkItems(t.Context(), r, ""); return err }); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.judgeAll(over, items)
+	if c := items[0]; c.Freshness != check.Unknown || len(c.Changed) != 1 || strings.Contains(c.Changed[0], "program") {
+		t.Errorf("%s %q", c.Freshness, c.Changed)
+	}
+	p.judgeAll(t.Context(), items)
+	if c := items[0]; c.Freshness != check.Fresh || len(c.Changed) != 0 {
+		t.Errorf("%s %q", c.Freshness, c.Changed)
+	}
 }
