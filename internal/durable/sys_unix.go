@@ -14,6 +14,9 @@ import (
 // of a file must not block us, nor a terminal become ours.
 const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
 
+// hasModes: permission bits say who may read a file.
+const hasModes = true
+
 // filePerm is the mode that a file is created with.
 func filePerm(perm fs.FileMode) fs.FileMode { return perm.Perm() }
 

@@ -9,6 +9,8 @@ import (
 
 const openFlags = 0
 
+const hasModes = false // access lists do
+
 // filePerm: a mode without the write bit would become the read-only attribute,
 // which all names of a file share and which stands in the way of removing one.
 // Who may read a file is the folder's ACL on Windows.

@@ -95,11 +95,34 @@ func surveyIn(ctx context.Context, g *durable.Dir, part string, see Visitor) err
 		} else if p, ok := parsePack(name); ok && part == packName {
 			want = p.from
 		}
-		if err := surveyFile(ctx, d, tmp, name, want, see); err != nil {
+		in := see
+		if want < 0 {
+			in = see.stray()
+		}
+		if err := surveyFile(ctx, d, tmp, name, want, in); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// stray tells only the entries of a file that the ledger doesn't count on, such as
+// a copy: whatever else is in it is no damage.
+func (v Visitor) stray() Visitor {
+	return Visitor{
+		Line: func(l *Seen) error {
+			if l.Err = nil; l.Entry.Hash == "" {
+				return nil
+			}
+			return v.Line(l)
+		},
+		File: func(sum FileSum, err error) error {
+			if err != nil {
+				return nil
+			}
+			return v.File(sum, nil)
+		},
+	}
 }
 
 // SurveyMirror reads every line of a mirror.

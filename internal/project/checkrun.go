@@ -206,7 +206,7 @@ func (p *Project) hashCache(key []byte) *check.Cache {
 // costs time alone.
 func (p *Project) keepCache(i *inspection) {
 	dir := p.cacheDir()
-	if dir == "" || len(i.key) == 0 || !p.inputHashes.Dirty() {
+	if dir == "" || len(i.key) == 0 || p.lookOnly || !p.inputHashes.Dirty() {
 		return
 	}
 	slices.Sort(i.all)

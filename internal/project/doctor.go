@@ -25,10 +25,17 @@ const (
 	SeverityError = "error"
 )
 
+// DoctorRequest says what else doctor is to do.
+type DoctorRequest struct {
+	Probe   bool // write: take the lock, write a scratch file beside the revisions, flush it, read it back
+	Secrets bool // screen everything that was ever saved by today's rules
+}
+
 // Diagnosis is what doctor says.
 type Diagnosis struct {
 	State     string    `json:"state"`
 	Healthy   bool      `json:"healthy"` // no warning and no error
+	Version   string    `json:"version"` // of this program
 	Ledger    string    `json:"ledger"`
 	Revision  int64     `json:"revision"` // -1: none verifies
 	Protected bool      `json:"protected"`
@@ -41,18 +48,25 @@ func (d *Diagnosis) add(code, severity, evidence, next string) {
 	d.Healthy = d.Healthy && severity == SeverityNote
 }
 
-// Doctor reads every copy of the ledger and says what is wrong. It writes nothing.
+// Doctor reads every copy of the ledger and says what is wrong. It writes nothing,
+// but for what Probe asks for: the index is read as it is, or made in memory.
 // The error says that it could not look.
-func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
-	d := Diagnosis{Healthy: true, Revision: -1, Findings: []Finding{}}
+func (p *Project) Doctor(ctx context.Context, q DoctorRequest) (Diagnosis, error) {
+	d, _, err := p.diagnose(ctx, q)
+	return d, err
+}
+
+func (p *Project) diagnose(ctx context.Context, q DoctorRequest) (Diagnosis, *recovery.Survey, error) {
+	defer p.onlyLook()()
+	d := Diagnosis{Healthy: true, Revision: -1, Findings: []Finding{}, Version: p.w.Version}
 	s, err := recovery.Look(ctx, p.log, p.m, recovery.Options{})
 	if foreign, ok := errors.AsType[*filelog.ForeignError](err); ok {
 		d.State, d.Ledger = "foreign", foreign.ID
 		d.add("foreign", SeverityError, "this machine neither made nor adopted the ledger", "holdfast adopt")
-		return d, nil
+		return d, s, nil
 	}
 	if err != nil {
-		return d, err
+		return d, s, err
 	}
 	d.State, _ = stateOf(s.State)
 	d.Ledger = s.Ledger
@@ -65,14 +79,37 @@ func (p *Project) Doctor(ctx context.Context) (Diagnosis, error) {
 	d.fileFindings(s)
 	d.sourceFindings(s)
 	noted := p.log.NotedDamage(s.Ledger)
-	switch {
-	case noted != nil && s.Healthy():
+	if noted != nil && s.Healthy() {
 		d.add("noted_damage", SeverityError, "damage was noted and stops every save: "+sentence(noted), "holdfast doctor --repair")
-	case d.State == StateHealthy:
-		p.stateFindings(ctx, &d)
-		return d, nil
 	}
-	return d, nil
+	if d.State != StateNone {
+		p.placeFindings(ctx, &d, s)
+	}
+	if noted == nil && d.State == StateHealthy {
+		p.indexFindings(ctx, &d)
+		p.stateFindings(ctx, &d)
+	}
+	if q.Secrets {
+		p.secretFindings(ctx, &d)
+	}
+	if q.Probe {
+		p.probeFindings(ctx, &d)
+	}
+	return d, s, nil
+}
+
+// onlyLook keeps the cache folder as it is until the result is called.
+func (p *Project) onlyLook() (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.lookOnly
+	p.lookOnly = true
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lookOnly = was
+		_ = p.closeIndex() // it may be one in memory; the next call opens what it needs
+	}
 }
 
 // fileFindings names each line and file that is not as it was written.

@@ -49,9 +49,10 @@ func (d *Diagnosis) transaction(b *txn.Brief) {
 	d.add(code, SeverityWarn, fmt.Sprintf("transaction %s, since revision %d", visible(b.Transaction), b.Rev), "holdfast txn show "+b.Transaction)
 }
 
-// clientFindings starts no server: whether one answers is for setup's own check.
+// clientFindings starts the server as each client would whose entry is one that
+// setup writes; any other is told of, and not started.
 func (p *Project) clientFindings(ctx context.Context, d *Diagnosis) {
-	a, err := p.CheckSetup(ctx, false)
+	a, err := p.CheckSetup(ctx, true)
 	d.unseen("clients", err)
 	for i := range a.Clients {
 		d.client(&a.Clients[i])
@@ -59,6 +60,13 @@ func (p *Project) clientFindings(ctx context.Context, d *Diagnosis) {
 }
 
 func (d *Diagnosis) client(c *ClientSetup) {
+	switch {
+	case c.Verified != nil && !c.Verified.OK:
+		d.add("client_silent", SeverityWarn, c.Name+": its server was started as it starts it, and "+c.Verified.Why, "holdfast setup --check")
+		return
+	case c.Verified != nil && c.Verified.Version != d.Version:
+		d.add("client_version", SeverityNote, c.Name+" starts version "+visible(c.Verified.Version)+", and this is "+d.Version, "holdfast setup --check")
+	}
 	switch c.State {
 	case NotThere:
 		d.add("client_absent", SeverityNote, c.Name+" is not set up", "holdfast setup --check")

@@ -50,7 +50,9 @@ type core struct {
 	idx   *index.Index
 	tail  []ledger.Entry // behind what the index holds, up to the head seen last
 	dirty bool           // saved since HANDOFF.md was written
-	plain plain          // what needs no asking
+	// lookOnly: nothing is written, not even what is only remembered.
+	lookOnly bool
+	plain    plain // what needs no asking
 	// met is what was known of redactions when they were last settled, and hidden
 	// are the hashes of entries whose bodies ought to be erased and can't be.
 	clean  ledger.Pos // up to which no redaction was left to settle
@@ -156,7 +158,11 @@ func (p *Project) openIndex(ctx context.Context) error {
 	if c := p.w.cacheFolder(); c != "" && id != "" {
 		dir = filepath.Join(c, id)
 	}
-	idx, err := index.Open(ctx, index.Options{Dir: dir, TempDir: p.w.Temp, Ledger: id})
+	o := index.Options{Dir: dir, TempDir: p.w.Temp, Ledger: id}
+	if p.lookOnly {
+		o.TempDir, o.ReadOnly = "", true
+	}
+	idx, err := index.Open(ctx, o)
 	if err != nil {
 		return fmt.Errorf("open index: %w", err)
 	}
@@ -377,7 +383,7 @@ func (p *Project) readAt(ctx context.Context, head ledger.Pos, place ledger.Plac
 
 // noteDamage remembers damage, so that every save refuses until it is cleared.
 func (p *Project) noteDamage(err error) {
-	if d, ok := errors.AsType[*filelog.DamageError](err); ok && p.log.ID() != "" {
+	if d, ok := errors.AsType[*filelog.DamageError](err); ok && p.log.ID() != "" && !p.lookOnly {
 		// The refusal itself reaches the caller; a note that can't be written
 		// only means that the next save looks for itself.
 		_ = p.log.NoteDamage(p.log.ID(), d, p.w.Now())

@@ -2,34 +2,40 @@ package project
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"holdfast/internal/recovery"
 )
 
 // Repair does what loses nothing, and then looks again: it clears a damage that
-// was noted once the whole ledger verifies, completes the mirrors, sweeps old
-// temporary files and makes the index anew. A ledger that isn't whole is left as
+// was noted once the whole ledger verifies, completes the mirrors, takes from other
+// users what they may do with its files, sweeps old temporary files and makes the
+// index anew. A ledger that isn't whole is left as
 // it is, with the findings of Doctor: that is for recover.
-func (p *Project) Repair(ctx context.Context) (Diagnosis, error) {
-	before, err := p.Doctor(ctx)
-	if err != nil || before.State != StateHealthy {
-		return before, err
-	}
-	done, err := p.repair(ctx)
+func (p *Project) Repair(ctx context.Context) (after Diagnosis, err error) {
+	unlock, err := p.log.Lock(ctx)
 	if err != nil {
+		return after, located(err, p.Path())
+	}
+	before, s, err := p.diagnose(ctx, DoctorRequest{})
+	if err != nil || before.State != StateHealthy {
+		return before, errors.Join(err, unlock())
+	}
+	done, err := p.repair(ctx, s)
+	if err = errors.Join(err, unlock()); err != nil {
 		return before, fmt.Errorf("repair: %w", err)
 	}
-	after, err := p.Doctor(ctx)
+	after, err = p.Doctor(ctx, DoctorRequest{})
 	after.Repaired = done
 	return after, err
 }
 
-func (p *Project) repair(ctx context.Context) ([]string, error) {
+// repair works under the ledger's lock, on what the survey found under it.
+func (p *Project) repair(ctx context.Context, s *recovery.Survey) ([]string, error) {
 	done := []string{}
-	s, err := recovery.Look(ctx, p.log, p.m, recovery.Options{})
-	if err != nil || !s.Healthy() || s.More > 0 {
-		return done, err
+	if !s.Healthy() || s.More > 0 {
+		return done, nil
 	}
 	if _, err := p.verifyAll(ctx); err != nil {
 		return done, err
@@ -51,6 +57,13 @@ func (p *Project) repair(ctx context.Context) ([]string, error) {
 		case m.Lacked > 0:
 			done = append(done, fmt.Sprintf("added %d revisions to %s", m.Lacked, visible(m.Path)))
 		}
+	}
+	if err != nil {
+		return done, err
+	}
+	tight, err := p.log.Tighten(ctx)
+	for _, path := range tight {
+		done = append(done, "closed to other users: "+visible(path))
 	}
 	if err != nil {
 		return done, err

@@ -19,7 +19,7 @@ func TestRepairClearsNotedDamage(t *testing.T) {
 	if err := p.log.NoteDamage(s.id, d, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	found, err := p.Doctor(context.Background())
+	found, err := p.Doctor(context.Background(), DoctorRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,6 +78,9 @@ type Counts struct {
 	lastAt                                     string
 }
 
+// LastAt is the time of the newest entry of the current generation.
+func (c *Counts) LastAt() string { return c.lastAt }
+
 // Options of Look.
 type Options struct {
 	Export *archive.Archive // opened and authenticated; nil: none
