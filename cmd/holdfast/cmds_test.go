@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -50,6 +51,27 @@ func jsonCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if same == neg {
 		ts.Fatalf("%s is %v (there: %v), want %v", args[1], got, there, args[2:])
 	}
+}
+
+// keepCmd keeps a field of a JSON answer, or its first characters, in an environment
+// variable: keep NAME FILE path.to.field [LENGTH].
+func keepCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 || len(args) > 4 || neg {
+		ts.Fatalf("usage: keep NAME FILE PATH [LENGTH]")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &v))
+	got, there := lookUp(v, strings.Split(args[2], "."))
+	if !there {
+		ts.Fatalf("no %s", args[2])
+	}
+	text := fmt.Sprint(got)
+	if len(args) == 4 {
+		n, err := strconv.Atoi(args[3])
+		ts.Check(err)
+		text = text[:n]
+	}
+	ts.Setenv(args[0], text)
 }
 
 func lookUp(v any, path []string) (any, bool) {

@@ -16,11 +16,16 @@ const hasPTY = true
 
 // person runs a command as a person at a terminal would: standard input and
 // error are a pseudo-terminal, whose output goes to standard error. With -t
-// standard output is the terminal too. It returns the command's exit status.
+// standard output is the terminal too; with -i TEXT the person types a line. It
+// returns the command's exit status.
 func person(args []string) int {
 	all := len(args) > 0 && args[0] == "-t"
 	if all {
 		args = args[1:]
+	}
+	typed := ""
+	if len(args) > 2 && args[0] == "-i" {
+		typed, args = args[1]+"\n", args[2:]
 	}
 	control, tty, err := openPTY()
 	if err != nil {
@@ -38,7 +43,8 @@ func person(args []string) int {
 		return 99
 	}
 	tty.Close()
-	_, _ = io.Copy(os.Stderr, control) // ends with EIO when the last holder of the terminal is gone
+	_, _ = io.WriteString(control, typed) // the terminal keeps it until it is read
+	_, _ = io.Copy(os.Stderr, control)    // ends with EIO when the last holder of the terminal is gone
 	err = cmd.Wait()
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		return e.ExitCode()

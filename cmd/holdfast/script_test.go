@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, UpdateScripts: *update,
 		Setup: setup, Condition: condition,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exitsCmd, "json": jsonCmd, "same": sameCmd, "absent": absentCmd},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exitsCmd, "json": jsonCmd, "keep": keepCmd, "same": sameCmd, "absent": absentCmd},
 	})
 }
 

@@ -48,6 +48,9 @@ func Explain(err error) Problem {
 	if e, ok := errors.AsType[*RedactUnfinishedError](err); ok {
 		return e.explain()
 	}
+	if e, ok := errors.AsType[*PruneUnfinishedError](err); ok {
+		return e.explain()
+	}
 	for _, explain := range []func(error) (Problem, bool){explainTxn, explainArchive, explainRecovery, explainRecord, explainLedger, explainDisk} {
 		if p, ok := explain(err); ok {
 			return p
