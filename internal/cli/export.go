@@ -13,7 +13,7 @@ func newExport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "export", Short: "All records and their history, readable",
 		Long:       "Write all records with their history as JSON or Markdown: readable, unencrypted,\nand screened once more for secrets. With --output a new file is made; an existing\none is never replaced." + exitStatus(readExits...),
-		Example:    "  holdfast export > records.json\n  holdfast export --format md --output handoff.md",
+		Example:    "  holdfast export > records.json\n  holdfast export --format md --output handoff.md\n  holdfast export --format memoir --output work.json",
 		SuggestFor: []string{"dump"}, Args: noArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = a.run(func(ctx ctxT, _ []string) error {
@@ -22,16 +22,20 @@ func newExport(a *app) *cobra.Command {
 				return a.exportFile(ctx, p, format, output)
 			}
 			var b bytes.Buffer
-			if err := p.Export(ctx, format, &b); err != nil {
+			lost, err := p.Export(ctx, format, &b)
+			if err != nil {
 				return err
+			}
+			for _, w := range lost {
+				a.warn(w)
 			}
 			return a.print(b.Bytes())
 		})
 	})
 	fs := cmd.Flags()
-	fs.StringVar(&format, "format", format, "json or md")
+	fs.StringVar(&format, "format", format, "json, md, or memoir: the ledger that memoir reads")
 	fs.Var(once{&output, "file"}, "output", "write a new file")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{project.ExportJSON, project.ExportMarkdown}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{project.ExportJSON, project.ExportMarkdown, project.ExportMemoir}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -39,6 +43,9 @@ func (a *app) exportFile(ctx ctxT, p *project.Project, format, output string) er
 	x, err := p.ExportFile(ctx, format, output)
 	if err != nil {
 		return err
+	}
+	for _, w := range x.Warnings {
+		a.warn(w)
 	}
 	if a.quiet && !a.json {
 		return nil

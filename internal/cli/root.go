@@ -72,7 +72,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	}
 	add("read", newResume(a), newList(a), newShow(a), newSearch(a), newLog(a), newChecks(a))
 	add("save", newRecord(a), newCheck(a), newDone(a), newDrop(a), newConfirm(a), newRetract(a), newRestore(a), newCarry(a))
-	add("more", newSetup(a), newHook(a), newExport(a), newAdopt(a), newAllow(a), newRedact(a), newTxn(a), newBackup(a), newRecover(a), newDoctor(a), newPrune(a), newForget(a), newView(a), newMCP(a), newCompletion(a), newVersion(a), newMan(a))
+	add("more", newSetup(a), newHook(a), newExport(a), newImport(a), newAdopt(a), newAllow(a), newRedact(a), newTxn(a), newBackup(a), newRecover(a), newDoctor(a), newPrune(a), newForget(a), newView(a), newMCP(a), newCompletion(a), newVersion(a), newMan(a))
 	root.SetHelpCommand(newHelp(a))
 	root.SetHelpCommandGroupID("more")
 }

@@ -23,7 +23,7 @@ type Body struct {
 	Allow    *Allow          `json:"allow,omitempty"`    // allow
 	Redacted []Ref           `json:"redacted,omitempty"` // redact: the versions that lost their text
 	Reason   string          `json:"reason,omitempty"`   // a person's reason, for the types that take one
-	Origin   *Origin         `json:"origin,omitempty"`   // merge: where an imported revision came from
+	Origin   *Origin         `json:"origin,omitempty"`   // of what was imported: where it came from
 	Receipt  *Receipt        `json:"receipt,omitempty"`  // check
 	Op       json.RawMessage `json:"op,omitempty"`       // op.begin, op.end
 	Txn      json.RawMessage `json:"txn,omitempty"`      // txn.*
@@ -162,7 +162,10 @@ type Origin struct {
 	Rev    int64  `json:"revision"`
 	Hash   string `json:"hash,omitempty"`
 	Branch string `json:"branch,omitempty"`
-	Format string `json:"format,omitempty"`
+	Format string `json:"format,omitempty"` // memoir; empty: a ledger like this one
+	At     string `json:"at,omitempty"`     // when it was made there, as that tool wrote it
+	// Rest is what was imported, as it was, where not all of it has a place here.
+	Rest json.RawMessage `json:"rest,omitempty"`
 }
 
 // Matches reports whether value is the one that was allowed.

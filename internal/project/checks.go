@@ -215,20 +215,21 @@ func retractedChecks(ctx context.Context, r *reading) (map[string]bool, error) {
 // few are read.
 func (p *Project) newestReceipt(ctx context.Context, r *reading, events []ledger.Event) (c CheckItem, ok bool, err error) {
 	var best *ledger.Receipt
+	var elsewhere bool // best was
 	var at ledger.Event
 	var before *ledger.Receipt
 	for _, e := range events {
 		if best != nil && before != nil && e.At <= best.StartedAt {
 			break
 		}
-		rec, err := p.receipt(ctx, r, e.Rev)
+		rec, imported, err := p.receipt(ctx, r, e.Rev)
 		if err != nil {
 			return c, false, err
 		}
 		switch {
 		case rec == nil: // redacted
 		case best == nil || rec.StartedAt > best.StartedAt:
-			best, at, before = rec, e, best
+			best, at, before, elsewhere = rec, e, best, imported
 		case before == nil || rec.StartedAt > before.StartedAt:
 			before = rec
 		}
@@ -237,7 +238,7 @@ func (p *Project) newestReceipt(ctx context.Context, r *reading, events []ledger
 		return c, false, nil
 	}
 	c = CheckItem{ID: best.ID, Title: best.Title, Outcome: best.Outcome, Why: best.Why, StartedAt: best.StartedAt, Age: ageText(age(p.w.Now(), best.StartedAt)),
-		Counts: best.Counts, Actor: at.Actor, Revision: at.Rev, Receipt: best, sealed: r.sealedHere(at.SealKey)}
+		Counts: best.Counts, Actor: at.Actor, Revision: at.Rev, Receipt: best, sealed: !elsewhere && r.sealedHere(at.SealKey)}
 	if before != nil {
 		c.Earlier = before.Counts
 	}
@@ -250,17 +251,18 @@ func (p *Project) newestReceipt(ctx context.Context, r *reading, events []ledger
 	return c, true, nil
 }
 
-// receipt reads one, nil if its body was erased.
-func (p *Project) receipt(ctx context.Context, r *reading, rev int64) (*ledger.Receipt, error) {
+// receipt reads one, nil if its body was erased, and whether it was imported: then
+// nothing here saw what it says.
+func (p *Project) receipt(ctx context.Context, r *reading, rev int64) (rec *ledger.Receipt, imported bool, err error) {
 	e, err := p.entryOf(ctx, r, rev)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	b, ok, err := e.Body()
 	if err != nil || !ok {
-		return nil, err
+		return nil, false, err
 	}
-	return b.Receipt, nil
+	return b.Receipt, b.Origin != nil, nil
 }
 
 // entryOf reads an entry of what is being looked at.

@@ -48,6 +48,9 @@ func Explain(err error) Problem {
 	if e, ok := errors.AsType[*RedactUnfinishedError](err); ok {
 		return e.explain()
 	}
+	if e, ok := errors.AsType[*ImportUnfinishedError](err); ok {
+		return e.explain()
+	}
 	if e, ok := errors.AsType[*PruneUnfinishedError](err); ok {
 		return e.explain()
 	}

@@ -19,6 +19,7 @@ import (
 const (
 	ExportJSON     = "json"
 	ExportMarkdown = "md"
+	ExportMemoir   = "memoir"
 )
 
 // Exported tells about an export that was written to a file.
@@ -36,13 +37,18 @@ type export struct {
 	ledger, recovery string
 	revision         int64
 	records          []Shown
+	lost             []string // what the format has no place for
 }
 
 // Export writes all records with their history, for reading elsewhere. What
-// the screening finds in them today is masked, whenever it was stored.
-func (p *Project) Export(ctx context.Context, format string, out io.Writer) error {
-	_, err := p.export(ctx, format, out)
-	return err
+// the screening finds in them today is masked, whenever it was stored. lost says
+// what the format has no place for.
+func (p *Project) Export(ctx context.Context, format string, out io.Writer) (lost []string, err error) {
+	x, err := p.export(ctx, format, out)
+	if err != nil {
+		return nil, err
+	}
+	return x.lost, nil
 }
 
 // ExportFile exports to a new file, relative to the working directory. It never
@@ -57,7 +63,7 @@ func (p *Project) ExportFile(ctx context.Context, format, path string) (Exported
 	if err != nil {
 		return Exported{}, err
 	}
-	done := Exported{Output: path, Format: format, Revision: x.revision, Records: len(x.records), Bytes: b.Len()}
+	done := Exported{Output: path, Format: format, Revision: x.revision, Records: len(x.records), Bytes: b.Len(), Warnings: x.lost}
 	dir, err := p.w.Layer.OpenForeignDir(filepath.Dir(path))
 	if err != nil {
 		return Exported{}, err
@@ -104,8 +110,8 @@ func (p *Project) outputPath(path string) (string, error) {
 }
 
 func (p *Project) export(ctx context.Context, format string, out io.Writer) (*export, error) {
-	if format != ExportJSON && format != ExportMarkdown {
-		return nil, &UsageError{Why: "a format is json or md"}
+	if format != ExportJSON && format != ExportMarkdown && format != ExportMemoir {
+		return nil, &UsageError{Why: "a format is json, md or memoir"}
 	}
 	x, err := p.collect(ctx)
 	if err != nil {
@@ -114,8 +120,11 @@ func (p *Project) export(ctx context.Context, format string, out io.Writer) (*ex
 	for i := range x.records {
 		p.mask(&x.records[i])
 	}
-	if format == ExportMarkdown {
+	switch format {
+	case ExportMarkdown:
 		return x, x.markdown(out)
+	case ExportMemoir:
+		return x, x.memoir(p.w.Now(), out)
 	}
 	return x, writeJSON(out, map[string]any{"ledger": x.ledger, "revision": x.revision, "recovery": x.recovery, "records": x.records})
 }

@@ -214,8 +214,9 @@ func (p *Project) commit(ctx context.Context, m *mutation, r *reading) (outcome,
 	if draft.Recovery == "" {
 		draft.Recovery = r.view.Recovery()
 	}
-	draft.Body.Actor, draft.Body.Worktree = p.caller.Actor, p.loc.worktree
-	draft.Body.Git = p.withBase(ctx, r.place)
+	if draft.Body.Worktree = p.loc.worktree; draft.Body.Origin == nil { // what is imported says itself where and by whom it was made
+		draft.Body.Actor, draft.Body.Git = p.caller.Actor, p.withBase(ctx, r.place)
+	}
 	if m.key != "" {
 		draft.Body.Key, draft.Body.Request = m.key, digest(m.request)
 	}
