@@ -140,9 +140,16 @@ func (d *Diagnosis) sourceFindings(s *recovery.Survey) {
 	for _, src := range s.Sources {
 		switch src.Kind {
 		case recovery.SourceOlder:
-			d.add("older_generation", SeverityNote, visible(src.Path)+" was replaced by a recovery and is kept", "holdfast recover --list")
+			what := " was replaced by a recovery and is kept"
+			if src.Bad > 0 {
+				what += fmt.Sprintf("; %d of its lines are not as they were written", src.Bad)
+			}
+			d.add("older_generation", SeverityNote, visible(src.Path)+what, "holdfast prune")
 		case recovery.SourceMirror:
 			d.Protected = d.Protected || src.Head == s.Head && src.Bad == 0
+			if src.Again > 0 {
+				d.add("mirror_repeats", SeverityNote, fmt.Sprintf("%s has %d lines twice, which is no harm", visible(src.Path), src.Again), "holdfast recover --list")
+			}
 		}
 	}
 	if s.Ledger != "" && !d.Protected {

@@ -30,6 +30,7 @@ type Source struct {
 	Head    ledger.Pos `json:"head"` // last entry that goes back to revision 0; no hash: none does
 	Entries int64      `json:"entries"`
 	Bad     int64      `json:"bad"` // lines that are no entries, or not as they were written
+	Again   int64      `json:"-"`   // lines that stand in it before
 	Sealed  bool       `json:"sealed,omitempty"`
 	Note    string     `json:"note,omitempty"`
 	Err     error      `json:"-"`
@@ -179,8 +180,7 @@ func (s *Survey) visitor(src *Source) filelog.Visitor {
 		},
 		File: func(sum filelog.FileSum, err error) error {
 			if err != nil {
-				s.flaw(Flaw{sum.Path, 0, -1, filelog.DamageUnreadable, "it can't be read"})
-				src.Bad++
+				s.flaw(src, Flaw{sum.Path, 0, -1, filelog.DamageUnreadable, "it can't be read"})
 			} else if !onlySeal {
 				s.Files = append(s.Files, sum)
 			}
@@ -193,16 +193,14 @@ func (s *Survey) visitor(src *Source) filelog.Visitor {
 func (s *Survey) line(src *Source, l *filelog.Seen) (sealed bool) {
 	e := &l.Entry
 	if l.Err != nil {
-		src.Bad++
-		s.flaw(Flaw{l.Path, l.Line, l.Want, filelog.DamageChanged, l.Err.Error()})
+		s.flaw(src, Flaw{l.Path, l.Line, l.Want, filelog.DamageChanged, l.Err.Error()})
 	}
 	if e.Hash == "" {
 		return false
 	}
 	state := s.seals.Check(e)
 	if state == ledger.BadSeal {
-		src.Bad++
-		s.flaw(Flaw{l.Path, l.Line, e.Rev, filelog.DamageChanged, "its seal is not this machine's"})
+		s.flaw(src, Flaw{l.Path, l.Line, e.Rev, filelog.DamageChanged, "its seal is not this machine's"})
 		return false
 	}
 	current := src.Kind == SourceRevisions
@@ -237,7 +235,13 @@ func (s *Survey) count(e *ledger.Entry, state ledger.SealState) {
 	}
 }
 
-func (s *Survey) flaw(f Flaw) {
+// flaw notes what is wrong, and counts it alone in a generation that a recovery
+// replaced: that is why it was.
+func (s *Survey) flaw(src *Source, f Flaw) {
+	src.Bad++
+	if src.Kind == SourceOlder {
+		return
+	}
 	if len(s.Flaws) < maxFlaws {
 		s.Flaws = append(s.Flaws, f)
 	} else {
@@ -290,8 +294,14 @@ func sumOf(path string) (string, int64, error) {
 func (s *Survey) heads() {
 	for _, src := range s.Sources {
 		best := int32(-1)
+		seen := make([]bool, len(s.g.nodes))
 		for _, h := range src.lines {
 			i := s.g.at[h]
+			if seen[i] {
+				src.Again++
+				continue
+			}
+			seen[i] = true
 			n := &s.g.nodes[i]
 			if n.is(chained) && !n.is(isSealed) && (best < 0 || s.g.better(n, &s.g.nodes[best])) {
 				best = i
