@@ -24,7 +24,7 @@ func (t *torture) kill() error {
 	for _, v := range []struct {
 		name string
 		do   func() (string, error)
-	}{{"saves", t.killSaves}, {"setup", t.killSetup}, {"backup", t.killBackup}, {"grant", t.killInAction}} {
+	}{{"saves", t.killSaves}, {"setup", t.killSetup}, {"backup", t.killBackup}, {"recover", t.killRecover}, {"grant", t.killInAction}} {
 		if !t.wants(v.name) {
 			continue
 		}

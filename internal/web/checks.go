@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -54,8 +55,19 @@ func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.More = more
-	// A damaged ledger's checks are shown without: the page says so already.
-	now, _ := s.p.Checks(r.Context(), "")
+	p.Checks = s.shown(r.Context(), hs)
+	s.render(w, http.StatusOK, "checks", p)
+}
+
+// shown says of each check also whether its newest receipt still holds, as far as
+// ctx leaves time to look. A damaged ledger's are shown without: the page says so
+// already.
+func (s *Server) shown(ctx context.Context, hs []project.CheckHistory) []checkShown {
+	var out []checkShown
+	if len(hs) == 0 {
+		return out
+	}
+	now, _ := s.p.Checks(ctx, "")
 	for _, h := range hs {
 		c := showCheck(h)
 		for i := range now.Checks {
@@ -63,9 +75,9 @@ func (s *Server) checks(w http.ResponseWriter, r *http.Request) {
 				c.Now = now.Checks[i]
 			}
 		}
-		p.Checks = append(p.Checks, c)
+		out = append(out, c)
 	}
-	s.render(w, http.StatusOK, "checks", p)
+	return out
 }
 
 func showCheck(h project.CheckHistory) checkShown {

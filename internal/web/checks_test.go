@@ -39,7 +39,7 @@ func TestChecksPage(t *testing.T) {
 	h.receipt(ledger.Receipt{ID: "<script>", Title: hostile[1], Argv: []string{hostile[0]}, Outcome: hostile[0], StartedAt: hostile[7]})
 	h.serve(0)
 	b := h.enter()
-	b.has("Unit tests <b>").accessible("now with checks")
+	b.has("Unit tests <b>").has("no longer holds").accessible("now with checks")
 	b.open(h.at("checks")).has("Unit tests <b>").has("604 passed").has("before: 603 in all").has("go test ./...").has("no longer holds").accessible("checks")
 	b.dark(true)
 	b.accessible("checks dark")

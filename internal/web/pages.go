@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,13 +39,19 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, "now", err)
 		return
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
+	defer cancel()
 	s.render(w, http.StatusOK, "now", struct {
 		frame
 		O      project.Overview
 		Fresh  bool
-		Checks []project.CheckHistory
-	}{f, o, o.Ledger == "", hs})
+		Checks []checkShown
+	}{f, o, o.Ledger == "", s.shown(ctx, hs)})
 }
+
+// lookTime is how long the first page may look at what checks rest on; the page of
+// checks takes the time that it needs.
+const lookTime = 60 * time.Millisecond
 
 // groups are the lists that the sections lead to.
 var groups = map[string]struct {
