@@ -126,10 +126,14 @@ func outcome(o string) string {
 	return project.Visible(o, false)
 }
 
-// holding says in words whether a receipt still holds.
-func holding(freshness string) string {
+// holding says in words whether a receipt still holds. One that isn't of a pass holds
+// nothing: there it only says that nothing changed.
+func holding(freshness, outcome string) string {
 	switch freshness {
 	case "fresh":
+		if outcome != ledger.Passed {
+			return "nothing changed since"
+		}
 		return "still holds"
 	case "stale":
 		return "no longer holds"

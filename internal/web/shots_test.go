@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,5 +104,28 @@ func demo(t *testing.T) *house {
 	if _, err := claude.Record(context.Background(), []project.RecordRequest{{ID: "retry-policy", Text: &text, ExpectedRevision: new(int64(2))}}); err != nil {
 		t.Fatal(err)
 	}
+	h.work(t)
 	return h
+}
+
+// work adds to the demo checks that were really run, one of which no longer holds,
+// and a write that never took effect.
+func (h *house) work(t *testing.T) {
+	t.Helper()
+	run := func(id, title, input string, argv ...string) {
+		t.Helper()
+		q := project.CheckRequest{ID: id, Title: title, Inputs: []string{input}, Argv: argv, Out: io.Discard, Err: io.Discard}
+		if _, err := h.open(project.MCPCaller("codex", "1.0")).RunCheck(context.Background(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		run("unit", "Unit tests", "*.go", "sh", "-c", "test -f store.go")
+	}
+	run("harbours", "All harbours have a table", "*.csv", "test", "-f", "harbours.csv")
+	run("links", "Links in the README lead somewhere", "README.md", "grep", "-q", "Tide", "README.md")
+	if err := os.WriteFile(filepath.Join(h.dir, "README.md"), []byte("# Tide tables\n\nFor sailors.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.blockedOn(t, "Publish the table of Brest", "write the page", "brest.html", "the generator reported success")
 }

@@ -22,9 +22,14 @@ func asJSON(t *testing.T, v any) []byte {
 // took effect.
 func (h *house) blocked(t *testing.T) string {
 	t.Helper()
+	return h.blockedOn(t, "Publish <b>notes.md</b>", "write it", "notes.md", "it said <script>ok</script>")
+}
+
+func (h *house) blockedOn(t *testing.T, intent, label, file, detail string) string {
+	t.Helper()
 	p := h.open(codex)
-	a, err := p.TxnBegin(t.Context(), asJSON(t, map[string]any{"intent": "Publish <b>notes.md</b>", "operations": []any{map[string]any{"label": "write it", "kind": "write", "destination": "file:notes.md",
-		"postconditions": []any{map[string]any{"surface": "file:notes.md", "expect": map[string]any{"state": "present"}}}}}}), nil)
+	a, err := p.TxnBegin(t.Context(), asJSON(t, map[string]any{"intent": intent, "operations": []any{map[string]any{"label": label, "kind": "write", "destination": "file:" + file,
+		"postconditions": []any{map[string]any{"surface": "file:" + file, "expect": map[string]any{"state": "present"}}}}}}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +38,7 @@ func (h *house) blocked(t *testing.T) string {
 		if err != nil || !g.Granted {
 			t.Fatalf("%+v, %v", g, err)
 		}
-		if _, err := p.TxnReport(t.Context(), asJSON(t, map[string]any{"transaction": a.Transaction, "attempt": g.Attempt, "outcome": "succeeded", "detail": "it said <script>ok</script>"})); err != nil {
+		if _, err := p.TxnReport(t.Context(), asJSON(t, map[string]any{"transaction": a.Transaction, "attempt": g.Attempt, "outcome": "succeeded", "detail": detail})); err != nil {
 			t.Fatal(err)
 		}
 	}
