@@ -122,7 +122,7 @@ func (p *Project) Settle(ctx context.Context) error {
 	if !dirty {
 		return nil
 	}
-	return errors.Join(p.follow(ctx), p.stampSaved(ctx), p.writeHandoff(ctx), p.SweepOriginals())
+	return errors.Join(p.follow(ctx), p.stampSaved(ctx), p.writeHandoff(ctx), p.SweepOriginals(), p.sweepKept(ctx))
 }
 
 // Idle gives back memory that only a burst of work needs: the detector and the

@@ -2,10 +2,14 @@ package project
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/filelog"
 )
@@ -118,4 +122,50 @@ func TestForgetLeavesAnotherCopy(t *testing.T) {
 	if got := ids(brief(t, s.open(codex))); got != "n-2 n-1" {
 		t.Errorf("the other has %q", got)
 	}
+}
+
+// TestOriginalsGoInTime: those of a complete transaction after 30 days, of a begin
+// that was never saved after a day, and of one that is open never.
+func TestOriginalsGoInTime(t *testing.T) {
+	b := newBench(t)
+	begin := func(name string) string {
+		b.put(name, "old\n")
+		a, err := b.open(codex).TxnBegin(t.Context(), beginJSON(fileOp(name, "new\n")), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Transaction
+	}
+	open, done := begin("a.yml"), begin("b.yml")
+	b.put("b.yml", "new\n")
+	p := b.open(codex)
+	if _, err := p.TxnObserve(t.Context(), fmt.Appendf(nil, `{"transaction":%q}`, done)); err != nil {
+		t.Fatal(err)
+	}
+	quarantine := filepath.Join(b.dir, filelog.FolderName, filelog.QuarantineName)
+	b.write(filepath.Join(filelog.FolderName, filelog.QuarantineName, "t-000000000000", "old"), "of a begin that was refused")
+	after := func(days int, want ...string) {
+		t.Helper()
+		b.now = time.Now().Add(time.Duration(days)*24*time.Hour + time.Hour)
+		p := b.open(codex)
+		save(t, p, request("note", fmt.Sprint("n-", days), "a save"))
+		if err := p.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		entries, err := os.ReadDir(quarantine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("after %d days: %q, want %q", days, got, want)
+		}
+	}
+	after(0, open, done, "t-000000000000")
+	after(2, open, done)
+	after(40, open)
 }

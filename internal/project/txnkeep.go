@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"holdfast/internal/durable"
 	"holdfast/internal/filelog"
@@ -200,4 +202,50 @@ func (p *Project) headBlobs(ctx context.Context, w txn.Want, list []surface.Orig
 func gitPath(o *surface.Original) string {
 	_, name, _ := strings.Cut(o.Surface, ":")
 	return path.Clean(path.Join(filepath.ToSlash(name), o.Name))
+}
+
+// refusedKept is how long the originals of a transaction that was never saved stay:
+// a begin that is under way has put them aside, and not saved yet.
+const refusedKept = 24 * time.Hour
+
+// sweepKept drops from quarantine the originals of transactions that are complete
+// and begun more than 30 days ago, and of begins that were refused. Nearly always
+// there is nothing old enough to ask the ledger about.
+func (p *Project) sweepKept(ctx context.Context) error {
+	q, err := p.w.Layer.OpenDir(p.quarantine())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open quarantine: %w", err)
+	}
+	defer q.Close()
+	names, err := q.Names()
+	if err != nil {
+		return err
+	}
+	var old []string // folders: each is a transaction's
+	for _, n := range names {
+		info, err := q.Lstat(n)
+		if err == nil && info.IsDir() && p.w.Now().Sub(info.ModTime()) > refusedKept {
+			old = append(old, n)
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	list, err := p.TxnList(ctx, true)
+	if err != nil {
+		return err
+	}
+	known := map[string]*txn.Brief{}
+	for i := range list.Transactions {
+		known[list.Transactions[i].Transaction] = &list.Transactions[i]
+	}
+	for _, n := range old {
+		if b := known[n]; b == nil || b.State == txn.StateComplete && age(p.w.Now(), b.At) > originalsKept {
+			err = errors.Join(err, q.RemoveTree(n))
+		}
+	}
+	return err
 }
