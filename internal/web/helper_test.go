@@ -91,7 +91,7 @@ func (h *house) serve(port int) *house {
 	if h.caller != nil {
 		who = *h.caller
 	}
-	s, err := Listen(Options{Project: h.open(who), Port: port, Now: time.Now, Rand: rand.Reader})
+	s, err := Listen(Options{Project: h.open(who), Port: port, Now: time.Now, Rand: rand.Reader, LookTime: time.Minute})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -39,7 +38,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, "now", err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), lookTime)
+	ctx, cancel := context.WithTimeout(r.Context(), s.lookTime)
 	defer cancel()
 	s.render(w, http.StatusOK, "now", struct {
 		frame
@@ -48,10 +47,6 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		Checks []checkShown
 	}{f, o, o.Ledger == "", s.shown(ctx, hs)})
 }
-
-// lookTime is how long the first page may look at what checks rest on; the page of
-// checks takes the time that it needs.
-const lookTime = 60 * time.Millisecond
 
 // groups are the lists that the sections lead to.
 var groups = map[string]struct {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,18 +15,25 @@ import (
 	"holdfast/internal/project"
 )
 
+// lookTime is Options.LookTime where none is given.
+const lookTime = 60 * time.Millisecond
+
 // Options of Listen.
 type Options struct {
 	Project *project.Project
 	Port    int // 0: a free one
 	Now     func() time.Time
 	Rand    io.Reader
+	// LookTime is how long the first page may look at what checks rest on; 0: 60 ms.
+	// The page of checks takes the time that it needs.
+	LookTime time.Duration
 }
 
 // Server serves one project until it is told to stop.
 type Server struct {
 	p         *project.Project
 	now       func() time.Time
+	lookTime  time.Duration
 	gate      *gate
 	pages     *pages
 	http      http.Server
@@ -49,7 +57,7 @@ func Listen(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{p: o.Project, now: o.Now, listeners: ls}
+	s := &Server{p: o.Project, now: o.Now, lookTime: cmp.Or(o.LookTime, lookTime), listeners: ls}
 	if s.gate, err = newGate(o.Rand, o.Now, port); err == nil {
 		s.pages, err = parsePages()
 	}
