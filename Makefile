@@ -12,7 +12,7 @@ test: ## everything that needs nothing but Go and git
 	go test ./...
 
 race: ## the race detector; the packages that link SQLite take their time
-	go test -race ./internal/ledger/... ./internal/durable ./internal/filelog ./internal/git ./internal/secret ./internal/client ./internal/txn ./internal/surface ./internal/project ./internal/mcpserver
+	go test -race -timeout 30m ./internal/ledger/... ./internal/durable ./internal/filelog ./internal/git ./internal/secret ./internal/client ./internal/txn ./internal/surface ./internal/project ./internal/mcpserver
 
 lint:
 	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
